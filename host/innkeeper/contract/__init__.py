@@ -1,0 +1,1 @@
+"""The contract between host and plugins: frozen data, protocols and the hooks, free of vendor types and I/O."""

@@ -1,0 +1,85 @@
+"""What an agent gets and gives: a turn and its answers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from innkeeper.contract.caller import Caller
+from innkeeper.contract.message import JSON, Message, Part, text_of
+from innkeeper.contract.plugin import PluginContext
+from innkeeper.contract.session import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question back: the task becomes input-required and the caller's next message to it is the answer."""
+
+    text: str
+
+
+class Refuse(Exception):
+    """Raised by a handler to reject the task; its text is shown to the caller."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+class Outlet(Protocol):
+    """Where a running turn's words go; the host's side of ``Turn.progress`` and ``Turn.artifact``."""
+
+    async def progress(self, text: str, key: str | None) -> None:
+        """Say what is going on."""
+        ...
+
+    async def artifact(self, name: str, parts: Sequence[Part], *, append: bool, last: bool) -> None:
+        """Put out a piece of an artifact."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One run of an agent over one accepted message.
+
+    ``text`` is the text parts joined without separator and stripped. ``metadata`` is the request's metadata overlaid
+    by the message's. ``attempt`` counts from 1 and grows when the turn is run again after a crash. ``plugin`` is the
+    context of the plugin that registered the agent.
+    """
+
+    message: Message
+    task_id: str
+    context_id: str
+    tenant: str
+    caller: Caller
+    metadata: Mapping[str, JSON]
+    attempt: int
+    session: Session
+    plugin: PluginContext
+    outlet: Outlet
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The parts of the message."""
+        return self.message.parts
+
+    @property
+    def text(self) -> str:
+        """The message's text parts, joined without separator, stripped."""
+        return text_of(self.message.parts).strip()
+
+    async def progress(self, text: str, *, key: str | None = None) -> None:
+        """Publish a ``working`` status with ``text``.
+
+        The message id is derived from the task and ``key``, so a rerun repeats the id and receivers can drop the
+        repetition; without a key the calls of an attempt are counted from 0.
+        """
+        await self.outlet.progress(text, key)
+
+    async def artifact(
+        self, name: str, parts: Part | Sequence[Part], *, append: bool = False, last: bool = True
+    ) -> None:
+        """Publish a piece of the artifact ``name``: the whole of it, or with ``append`` more parts of it.
+
+        The artifact id is derived from the task, the turn and the name. ``last`` False announces more pieces.
+        """
+        await self.outlet.artifact(name, (parts,) if isinstance(parts, Part) else parts, append=append, last=last)
