@@ -36,7 +36,7 @@ class Part:
     """
 
     text: str | None = None
-    data: JSON | Absent = ABSENT
+    data: "JSON | Absent" = ABSENT
     url: str | None = None
     raw: bytes | None = None
     media_type: str = ""
