@@ -4,6 +4,7 @@ import time
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 
 
 def _new_id() -> str:
@@ -16,3 +17,8 @@ class World:
 
     now_us: Callable[[], int] = lambda: time.time_ns() // 1000
     new_id: Callable[[], str] = _new_id
+
+    @staticmethod
+    def datetime_from_us(at_us: int) -> datetime:
+        """Return the UTC time of so many microseconds since the Unix epoch, exactly."""
+        return datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at_us)

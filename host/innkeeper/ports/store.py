@@ -12,7 +12,7 @@ from typing import Protocol
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON
-from innkeeper.ports.events import Event, State
+from innkeeper.ports.events import Committed, Event, State
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class Admission:
     ``digest`` identifies the message as it was sent. ``task_id`` and ``context_id`` are those the caller named, or
     None; the ``new_…`` ids are used where the message opens a task, a context or a session. ``submitted`` encodes
     the opening event of a new task from its task id and context id; ``accepted`` is the event of a message to an
-    existing one.
+    existing one. ``queue_per_session`` is how many turns of a session may wait.
     """
 
     tenant: str
@@ -93,6 +93,7 @@ class Admission:
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     session_per_context: bool = True
     idempotent: bool = True
+    queue_per_session: int = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,7 @@ class Store(Protocol):
             TaskNotFound: the named task is not this caller's at this tenant.
             UnsupportedOperation: the named task has ended.
             InvalidParams: the named context contradicts the task; the message id was used for another message.
-            Unavailable: the message cannot be stored.
+            Unavailable: the message cannot be stored, or too many turns of its session wait.
         """
         ...
 
@@ -191,7 +192,10 @@ class Store(Protocol):
         ...
 
     def end(self, turn: TurnRecord, attempt: int, ending: Ending) -> Awaitable[bool]:
-        """End the attempt and with it the turn. False, and nothing written, if that attempt is no longer running."""
+        """End the attempt, claimed or running, and with it the turn.
+
+        False, and nothing written, if that attempt is no longer the turn's current one.
+        """
         ...
 
     def release(self, turn: TurnRecord, *, count_attempt: bool) -> Awaitable[None]:
@@ -209,6 +213,6 @@ class Store(Protocol):
         """
         ...
 
-    async def events_after(self, task_id: str, seq: int) -> tuple[tuple[int, bytes], ...]:
-        """Read the streamed events of a task after ``seq``, in order, as (seq, body)."""
+    async def events_after(self, task_id: str, seq: int, limit: int) -> tuple[Committed, ...]:
+        """Read at most ``limit`` events of a task after number ``seq``, in order."""
         ...

@@ -1,0 +1,79 @@
+"""A host under a server that is not ours: built when the server starts the application, stopped when it ends it."""
+
+import ipaddress
+import json
+import logging
+from collections.abc import Callable
+
+from innkeeper.app.host import Host
+from innkeeper.contract.errors import StartFault
+from innkeeper.edge.app import Receive, Scope, Send
+from innkeeper.settings import Settings, SettingsFault
+
+log = logging.getLogger(__name__)
+
+
+class HostedApp:
+    """An ASGI application (3.0, lifespan required) that serves one host.
+
+    Such a server may cancel streams before the host hears of its end, and its exit code is its own; turns are safe
+    all the same.
+    """
+
+    def __init__(self, settings_from: Callable[[], Settings]) -> None:
+        self._settings_from = settings_from
+        self._host: Host | None = None
+        self._loopback_only = True
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve one scope."""
+        if scope["type"] == "lifespan":
+            await self._lifespan(receive, send)
+        elif self._host is None:
+            raise RuntimeError("the server did not start the application: Innkeeper needs the ASGI lifespan protocol")
+        elif self._loopback_only and not _reaches_loopback(scope):
+            await _refuse(send)
+        else:
+            await self._host(scope, receive, send)
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        await receive()
+        try:
+            host = await self._started()
+        except (StartFault, SettingsFault) as fault:
+            for line in fault.faults:
+                log.error("start: %s", line)
+            await send({"type": "lifespan.startup.failed", "message": "\n".join(fault.faults)})
+            return
+        try:
+            await send({"type": "lifespan.startup.complete"})
+            await receive()
+        finally:
+            await host.stop()
+            self._host = None
+        await send({"type": "lifespan.shutdown.complete"})
+
+    async def _started(self) -> Host:
+        settings = self._settings_from()
+        if settings.host.public_url is None:
+            raise StartFault("host.public_url: required where another server than `innkeeper serve` runs the host")
+        self._loopback_only = settings.auth.mode == "open"
+        host = Host(settings, settings.host.public_url)
+        await host.start()
+        self._host = host
+        return host
+
+
+def _reaches_loopback(scope: Scope) -> bool:
+    server = scope.get("server")
+    try:
+        return server is not None and ipaddress.ip_address(server[0]).is_loopback
+    except ValueError:
+        return False
+
+
+async def _refuse(send: Send) -> None:
+    body = json.dumps({"error": {"code": 403, "message": "open mode is served on loopback addresses only"}}).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
+    await send({"type": "http.response.start", "status": 403, "headers": headers})
+    await send({"type": "http.response.body", "body": body})

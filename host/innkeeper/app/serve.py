@@ -1,0 +1,117 @@
+"""Run a host on hypercorn, in an order of our own: bind, build, listen, serve; stop listening, drain, close."""
+
+import asyncio
+import contextlib
+import gc
+import logging
+import signal
+import socket
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from hypercorn.asyncio import serve as hypercorn_serve
+from hypercorn.config import Config
+
+from innkeeper.app.host import Host
+from innkeeper.app.logs import configure_logs
+from innkeeper.contract.errors import StartFault
+from innkeeper.settings import Settings
+
+log = logging.getLogger(__name__)
+
+Announce = Callable[[str, Sequence[str]], None]
+"""Told, once the host listens, its base URL and the ids of its tenants."""
+
+CLOSING_SECONDS: Final = 3.0
+"""How long connections may take to close once their streams have ended."""
+
+
+def serve(settings: Settings, *, announce: Announce, reserved: frozenset[str] = frozenset()) -> int:
+    """Serve until SIGTERM or SIGINT; a second signal cuts the grace short.
+
+    Returns the exit code: 0 after an orderly stop, 2 after start faults, which are printed to stderr, one per line.
+    """
+    configure_logs(settings.host.log_level, settings.host.log_format)
+    try:
+        return asyncio.run(_serve(settings, announce, reserved))
+    except StartFault as fault:
+        print(*fault.faults, sep="\n", file=sys.stderr)  # noqa: T201 - the report of a start that failed
+        return 2
+
+
+async def _serve(settings: Settings, announce: Announce, reserved: frozenset[str]) -> int:
+    with contextlib.ExitStack() as opened:
+        sockets = [opened.enter_context(_bound(bind)) for bind in settings.host.bind]
+        base_url = settings.host.public_url or f"http://{_address(sockets[0])}"
+        host = Host(settings, base_url, reserved=reserved)
+        host.bound = tuple(map(_address, sockets))
+        await host.start()
+        try:
+            await _run(host, sockets, lambda: announce(base_url, host.tenants))
+        finally:
+            await host.stop()
+    return 0
+
+
+async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable[[], None]) -> None:
+    signals: asyncio.Queue[int] = asyncio.Queue()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, signals.put_nowait, number)
+
+    async def stopped() -> None:
+        await signals.get()
+        log.info("stopping: no new connections, turns may end")
+        for listener in sockets:
+            _stop_listening(listener)
+        hurrying = asyncio.ensure_future(_hurry(signals, host))
+        try:
+            await host.drain()
+        finally:
+            hurrying.cancel()
+
+    config = Config()
+    config.bind = [f"fd://{listener.fileno()}" for listener in sockets]
+    config.graceful_timeout = CLOSING_SECONDS
+    config.include_server_header = False
+    config.errorlog = logging.getLogger("hypercorn.error")
+    for listener in sockets:
+        listener.listen(config.backlog)
+    gc.collect()
+    gc.freeze()  # what a start leaves behind stays: the collector need not walk it again
+    listening()
+    await hypercorn_serve(host, config, shutdown_trigger=stopped, mode="asgi")
+
+
+async def _hurry(signals: "asyncio.Queue[int]", host: Host) -> None:
+    await signals.get()
+    log.warning("second signal: turns are not waited for")
+    host.hurry.set()
+
+
+def _bound(bind: str) -> socket.socket:
+    """Bind, without listening yet: a port that is taken is known before anything is built."""
+    name, _, port = bind.rpartition(":")
+    family = socket.AF_INET6 if name.startswith("[") else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((name.strip("[]"), int(port)))
+    except OSError as error:
+        listener.close()
+        raise StartFault(f"host.bind {bind!r}: {error.strerror}") from error
+    listener.setblocking(False)
+    return listener
+
+
+def _address(listener: socket.socket) -> str:
+    name, port = listener.getsockname()[:2]
+    return f"[{name}]:{port}" if listener.family == socket.AF_INET6 else f"{name}:{port}"
+
+
+def _stop_listening(listener: socket.socket) -> None:
+    """Refuse new connections while those that are open are served on; the server closes the socket later."""
+    asyncio.get_running_loop().remove_reader(listener.fileno())
+    with contextlib.suppress(OSError):  # not every platform shuts a listening socket down; there it is closed later
+        listener.shutdown(socket.SHUT_RDWR)

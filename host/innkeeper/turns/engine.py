@@ -1,0 +1,285 @@
+"""The one way in for messages, and the owner of every running turn."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+import anyio
+from anyio.abc import TaskGroup
+
+from innkeeper.contract.agent import Agent
+from innkeeper.contract.caller import Caller
+from innkeeper.contract.errors import TaskNotFound, Unavailable
+from innkeeper.contract.message import JSON
+from innkeeper.ports.events import Committed, Event, State, Status
+from innkeeper.ports.running import Runner
+from innkeeper.ports.store import Admission, Admitted, OwnTasks, TurnRecord
+from innkeeper.registry.tenants import Tenant
+from innkeeper.turns.bus import Bus, Watch
+from innkeeper.turns.lanes import Lanes
+from innkeeper.turns.run import Means, Run, Stop, interrupted
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A message as it comes from the edge.
+
+    ``body`` is what is stored of it, ``digest`` identifies it as it was sent, ``task_id`` and ``context_id`` are those
+    the caller named, ``metadata`` that of the request overlaid by that of the message.
+    """
+
+    message_id: str
+    digest: bytes
+    body: bytes
+    task_id: str | None = None
+    context_id: str | None = None
+    metadata: Mapping[str, JSON] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _Live:
+    """A task with accepted turns that have not ended: how many, and in which session."""
+
+    session_id: str
+    turns: int = 0
+
+
+class Engine:
+    """Admits messages, runs their turns, cancels and recovers them.
+
+    ``max_attempts`` is how often a turn may be begun, ``max_concurrent_turns`` how many turns of the host may run at
+    once. ``published`` must be the event sink of the store, and ``start`` have returned before the first message.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        tenants: Mapping[str, Tenant],
+        runner_for: Callable[[Agent], Runner],
+        *,
+        max_attempts: int,
+        max_concurrent_turns: int,
+    ) -> None:
+        self._means = means
+        self._tenants = tenants
+        self._runners = {tenant.id: runner_for(tenant.agent) for tenant in tenants.values()}
+        self._max_attempts = max_attempts
+        self._lanes = Lanes(max_concurrent_turns, lambda tenant: tenants[tenant].max_concurrent_turns)
+        self._bus = Bus(means.store.events_after)
+        self._live: dict[str, _Live] = {}
+        self._runs: dict[int, Run] = {}
+        self._arriving: dict[str, int] = dict.fromkeys(tenants, 0)
+        self._tasks: TaskGroup | None = None
+        self._idle = asyncio.Event()
+        self._idle.set()
+        self.stopping = False
+
+    @property
+    def open_watches(self) -> int:
+        """How many streams listen."""
+        return self._bus.open_watches
+
+    @property
+    def running_turns(self) -> int:
+        """How many turns are out."""
+        return len(self._runs)
+
+    # --- start and stop -------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Take up what a former run of the host left unfinished. Call ``stop`` from the same task."""
+        self._tasks = await anyio.create_task_group().__aenter__()
+        for turn in await self._means.store.unfinished():
+            tenant = self._tenants.get(turn.tenant)
+            if tenant is None:
+                log.warning("task %s: its tenant %s is not served; left as it is", turn.task_id, turn.tenant)
+            elif turn.attempt >= self._max_attempts or (turn.running and not tenant.agent.resumable):
+                await self._means.store.end(turn, turn.attempt, interrupted(self._means, turn))
+            else:
+                await self._means.store.release(turn, count_attempt=True)
+                self._accept(turn)
+
+    async def stop(self, grace: timedelta, hurry: asyncio.Event) -> None:
+        """Take no more, give running turns ``grace`` to end, put back the rest, and end every stream.
+
+        ``hurry`` may be set to cut the grace short.
+        """
+        self.stopping = True
+        with anyio.move_on_after(grace.total_seconds()):
+            async with anyio.create_task_group() as waiting:
+                waiting.start_soon(_cancel_after, self._idle, waiting.cancel_scope)
+                waiting.start_soon(_cancel_after, hurry, waiting.cancel_scope)
+        for run in self._runs.values():
+            run.stop(Stop.SHUTDOWN)
+        await self._idle.wait()
+        self._bus.close()
+        if self._tasks is not None:
+            await self._tasks.__aexit__(None, None, None)
+            self._tasks = None
+
+    # --- messages -------------------------------------------------------------------------------------------------
+
+    def find_tenant(self, tenant_id: str) -> Tenant | None:
+        """Return the tenant of that id, compared exactly."""
+        return self._tenants.get(tenant_id)
+
+    async def submit(self, tenant: Tenant, caller: Caller, submission: Submission) -> Admitted:
+        """Accept a message; on return it is on disk and its turn is queued.
+
+        Raises:
+            Unavailable: the host is stopping, too many turns wait, or the message cannot be stored.
+            TaskNotFound, UnsupportedOperation, InvalidParams: as ``Store.admit`` says.
+        """
+        return await self._admit(tenant, self._admission(tenant, caller, submission), self._accepted)
+
+    async def submit_and_watch(self, tenant: Tenant, caller: Caller, submission: Submission) -> tuple[Admitted, Watch]:
+        """Accept a message and watch its task; no event of the new turn is missed. Raises what ``submit`` raises."""
+        admission = self._admission(tenant, caller, submission)
+        watches = [self._bus.watch(admission.new_task_id, from_start=True)]
+
+        def accepted(admitted: Admitted) -> None:
+            if admitted.task.id != admission.new_task_id:
+                watches.append(self._bus.watch(admitted.task.id))
+            self._accepted(admitted)
+
+        try:
+            admitted = await self._admit(tenant, admission, accepted)
+        except BaseException:
+            for watch in watches:
+                watch.close()
+            raise
+        for stale in watches[:-1]:
+            stale.close()
+        if admitted.task.id not in self._live:
+            watches[-1].finish()
+        return admitted, watches[-1]
+
+    async def until_settled(self, task_id: str) -> None:
+        """Wait until the task settles or has no accepted turn left.
+
+        Raises:
+            Unavailable: the host stops first.
+        """
+        if task_id in self._live:
+            await self._bus.until_settled(task_id)
+
+    def watch(self, task_id: str) -> Watch | None:
+        """Watch a task from here on; None when it has no accepted turn left."""
+        return self._bus.watch(task_id) if task_id in self._live else None
+
+    def own_tasks(self, tenant_id: str, caller_key: str) -> OwnTasks:
+        """Return the tasks of one caller at one tenant."""
+        return self._means.store.own_tasks(tenant_id, caller_key)
+
+    async def cancel(self, tenant_id: str, caller: Caller, task_id: str) -> None:
+        """Cancel a task; on return it is canceled on disk, whatever its agent still does.
+
+        Raises:
+            TaskNotFound: the caller has no such task at this tenant.
+            TaskNotCancelable: the task has ended in another way.
+        """
+        own = self.own_tasks(tenant_id, caller.key)
+        view = await own.find(task_id, history_length=0, artifacts=False)
+        if view is None:
+            raise TaskNotFound
+        codec, now = self._means.codec, self._means.world.now_us()
+        status = codec.status(Status(State.CANCELED, now), task_id, view.task.context_id)
+        body = codec.status_update(status, task_id, view.task.context_id)
+        await own.cancel(task_id, Event("status", now, body, State.CANCELED, status))
+
+    def published(self, committed: Committed) -> None:
+        """Pass on an event that is on disk; one that cancels a task stops its turns."""
+        self._bus.publish(committed)
+        if committed.state is State.CANCELED and (live := self._live.get(committed.task_id)):
+            for turn in self._lanes.withdraw(live.session_id, committed.task_id):
+                self._ended(turn)
+            for run in self._runs.values():
+                if run.record.task_id == committed.task_id:
+                    run.stop(Stop.CANCELED)
+
+    # --- turns ----------------------------------------------------------------------------------------------------
+
+    def _admission(self, tenant: Tenant, caller: Caller, submission: Submission) -> Admission:
+        means = self._means
+        now = means.world.now_us()
+
+        def submitted(task_id: str, context_id: str) -> Event:
+            status = means.codec.status(Status(State.SUBMITTED, now), task_id, context_id)
+            body = means.codec.opening(status, task_id, context_id, submission.body)
+            return Event("task", now, body, State.SUBMITTED, status)
+
+        return Admission(
+            tenant=tenant.id,
+            caller=caller,
+            message_id=submission.message_id,
+            digest=submission.digest,
+            message=submission.body,
+            at_us=now,
+            task_id=submission.task_id,
+            context_id=submission.context_id,
+            new_task_id=means.world.new_id(),
+            new_context_id=means.world.new_id(),
+            new_session_id=means.world.new_id(),
+            submitted=submitted,
+            accepted=Event("message", now),
+            metadata=submission.metadata,
+            session_per_context=tenant.agent.session_scope == "context",
+            idempotent=tenant.agent.idempotent_messages,
+            queue_per_session=tenant.queue_per_session,
+        )
+
+    async def _admit(self, tenant: Tenant, admission: Admission, then: Callable[[Admitted], None]) -> Admitted:
+        if self.stopping or self._tasks is None:
+            raise Unavailable("The host is stopping")
+        if self._lanes.waiting(tenant.id) + self._arriving[tenant.id] >= tenant.queue_per_tenant:
+            raise Unavailable("Too many messages wait for this agent")
+        self._arriving[tenant.id] += 1
+        try:
+            return await self._means.store.admit(admission, then)
+        finally:
+            self._arriving[tenant.id] -= 1
+
+    def _accepted(self, admitted: Admitted) -> None:
+        if admitted.turn is not None:
+            self._accept(admitted.turn)
+
+    def _accept(self, turn: TurnRecord) -> None:
+        self._live.setdefault(turn.task_id, _Live(turn.session_id)).turns += 1
+        self._lanes.push(turn)
+        self._go_on()
+
+    def _go_on(self) -> None:
+        while not self.stopping and self._tasks is not None and (turn := self._lanes.take()):
+            run = Run(self._means, self._tenants[turn.tenant], self._runners[turn.tenant], turn)
+            self._runs[turn.id] = run
+            self._idle.clear()
+            self._tasks.start_soon(self._execute, run, name=f"turn {turn.id} of {turn.tenant}")
+
+    async def _execute(self, run: Run) -> None:
+        try:
+            await run.execute()
+        except Exception:
+            log.exception("task %s: its turn is left to the next start", run.record.task_id)
+        finally:
+            del self._runs[run.record.id]
+            self._lanes.free(run.record)
+            self._ended(run.record)
+            self._go_on()
+            if not self._runs:
+                self._idle.set()
+
+    def _ended(self, turn: TurnRecord) -> None:
+        live = self._live[turn.task_id]
+        live.turns -= 1
+        if not live.turns:
+            del self._live[turn.task_id]
+            self._bus.end(turn.task_id)
+
+
+async def _cancel_after(event: asyncio.Event, scope: anyio.CancelScope) -> None:
+    await event.wait()
+    scope.cancel()

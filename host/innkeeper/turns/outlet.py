@@ -1,0 +1,134 @@
+"""What a running turn says on the way: progress and artifacts, encoded, stored, and then published."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Sequence
+from typing import Final
+
+from innkeeper.contract.message import Message, Part
+from innkeeper.ports.clock import World
+from innkeeper.ports.codec import Codec
+from innkeeper.ports.events import ArtifactPiece, Event, State, Status
+from innkeeper.ports.store import Store, TurnRecord
+
+log = logging.getLogger(__name__)
+
+IN_FLIGHT: Final = 64
+"""How many events of one turn may be on their way to disk before the turn has to wait for the oldest."""
+
+
+class Names:
+    """The ids that a turn gives to what it says.
+
+    They are derived from the task, the turn's ordinal and a key or name, so that a rerun repeats them and a receiver
+    can drop the repetition. The first turn of a task has the short form.
+    """
+
+    def __init__(self, turn: TurnRecord) -> None:
+        self._short = turn.task_id
+        self._long = f"{turn.task_id}:t{turn.ordinal}"
+        self._named = self._short if turn.ordinal == 1 else self._long
+        self.final = f"{self._short}:final"
+        self.reply = f"{self._long}:reply"
+        self.ask = f"{self._long}:ask"
+
+    def of(self, key: str) -> str:
+        """Return the id of the progress message or artifact called ``key``."""
+        return f"{self._named}:{key}"
+
+
+class TurnOutlet:
+    """The outlet of one attempt; it implements ``ports.running.RunOutlet``.
+
+    Events go to the store in the order of the calls. Once the store refuses one, because the turn was canceled or
+    timed out meanwhile, the outlet is shut and drops what an agent that does not stop still says.
+    """
+
+    def __init__(self, store: Store, codec: Codec, world: World, turn: TurnRecord, attempt: int) -> None:
+        self._store = store
+        self._codec = codec
+        self._world = world
+        self._turn = turn
+        self._attempt = attempt
+        self._names = Names(turn)
+        self._count = 0
+        self._begun: set[str] = set()
+        self._in_flight: deque[asyncio.Future[bool]] = deque()
+        self.shut = False
+        self._fenced = False
+
+    @property
+    def put_out_artifacts(self) -> bool:
+        """Whether this attempt put out any artifact."""
+        return bool(self._begun)
+
+    async def progress(self, text: str, key: str | None) -> None:
+        """Publish a ``working`` status that says ``text``."""
+        if key is None:
+            key = str(self._count)
+            self._count += 1
+        await self.put_progress((Part(text=text, media_type="text/plain"),), self._names.of(key))
+
+    async def put_progress(self, parts: tuple[Part, ...], message_id: str | None) -> None:
+        """Publish a ``working`` status with a message of these parts."""
+        if message_id is None:
+            message_id = self._names.of(str(self._count))
+            self._count += 1
+        now = self._world.now_us()
+        message = Message(id=message_id, role="agent", parts=parts, at=self._world.datetime_from_us(now))
+        await self._emit(status_event(self._codec, Status(State.WORKING, now, message), self._turn))
+
+    async def artifact(self, name: str, parts: Sequence[Part], *, append: bool, last: bool) -> None:
+        """Put out a piece of the artifact ``name``."""
+        await self.put_artifact(ArtifactPiece(self._names.of(name), tuple(parts), name=name, append=append, last=last))
+
+    async def put_artifact(self, piece: ArtifactPiece) -> None:
+        """Put out a piece of an artifact; the first piece of an attempt never appends to what a former one left."""
+        if piece.append and piece.artifact_id not in self._begun:
+            piece = ArtifactPiece(piece.artifact_id, piece.parts, piece.name, piece.description, last=piece.last)
+        self._begun.add(piece.artifact_id)
+        body = self._codec.artifact_update(piece, self._turn.task_id, self._turn.context_id)
+        await self._emit(Event("artifact", self._world.now_us(), body))
+
+    async def close(self) -> None:
+        """Take nothing more, and wait until everything said is on disk.
+
+        Raises:
+            Unavailable: the store could not keep it.
+        """
+        self.shut = True
+        while self._in_flight:
+            await self._oldest()
+
+    async def _emit(self, event: Event) -> None:
+        if self.shut:
+            return
+        written: Awaitable[bool] = self._store.append(self._turn, self._attempt, event)
+        self._in_flight.append(asyncio.ensure_future(written))
+        while len(self._in_flight) >= IN_FLIGHT:
+            await self._oldest()
+
+    async def _oldest(self) -> None:
+        oldest = self._in_flight[0]
+        await asyncio.wait((oldest,))  # unlike awaiting it, this leaves the write alone when the agent is canceled
+        if self._in_flight and self._in_flight[0] is oldest:
+            self._in_flight.popleft()
+        if not oldest.result() and not self._fenced:
+            self.shut = self._fenced = True
+            log.warning("task %s: the agent speaks on after its turn has ended; dropped", self._turn.task_id)
+
+
+def status_event(codec: Codec, status: Status, turn: TurnRecord, *, keep: bool = False) -> Event:
+    """Encode a change of status; ``keep`` makes its message part of the session's history."""
+    encoded = codec.status(status, turn.task_id, turn.context_id)
+    message = status.message
+    return Event(
+        kind="status",
+        at_us=status.at_us,
+        body=codec.status_update(encoded, turn.task_id, turn.context_id),
+        state=status.state,
+        status=encoded,
+        message_id=message.id if message else "",
+        message=codec.message_body(message) if keep and message else b"",
+    )

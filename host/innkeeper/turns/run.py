@@ -1,0 +1,239 @@
+"""One attempt at one turn: claim, gates, handler, ending."""
+
+import asyncio
+import logging
+from dataclasses import dataclass
+from datetime import timedelta
+from enum import Enum
+from typing import Final
+
+from anyio import to_thread
+
+from innkeeper.contract.caller import Caller
+from innkeeper.contract.message import Message, Part
+from innkeeper.contract.turn import Turn
+from innkeeper.ports.clock import World
+from innkeeper.ports.codec import Codec
+from innkeeper.ports.events import INTERRUPTED, Event, State, Status
+from innkeeper.ports.running import Outcome, Runner
+from innkeeper.ports.store import Ending, Store, TurnRecord
+from innkeeper.registry.foreign import Foreign, Strays
+from innkeeper.registry.tenants import Tenant
+from innkeeper.turns.outlet import Names, TurnOutlet, status_event
+
+log = logging.getLogger(__name__)
+
+INTERRUPTED_TEXT: Final = "The turn was interrupted and is not run again"
+UNSTORED_TEXT: Final = "What the agent said could not be stored"
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What every run of the host shares.
+
+    ``holder`` names this host on its leases, ``cancel_grace`` is how long a canceled handler may take to stop.
+    """
+
+    store: Store
+    codec: Codec
+    world: World
+    strays: Strays
+    holder: str
+    cancel_grace: timedelta
+
+
+class Stop(Enum):
+    """Why a run is stopped from outside."""
+
+    CANCELED = "canceled"
+    SHUTDOWN = "shutdown"
+
+
+@dataclass(frozen=True, slots=True)
+class TurnSession:
+    """The session as the turn sees it; it implements ``contract.session.Session``."""
+
+    id: str
+    tenant: str
+    caller: Caller
+    context_id: str
+    turn_id: int
+    means: Means
+
+    async def history(self, limit: int | None = None) -> tuple[Message, ...]:
+        """Return the last messages of the session, oldest first, up to the message of this turn."""
+        if limit is not None and limit < 0:
+            raise ValueError(f"history(limit): zero or more, not {limit}")
+        rows = await self.means.store.history(self.id, until_turn=self.turn_id, limit=limit)
+        return tuple(self.means.codec.message_from_body(body, at_us) for body, at_us in rows)
+
+
+class Run:
+    """One attempt at a turn. ``execute`` runs it to its end; ``stop`` may be called at any time, from the same loop."""
+
+    def __init__(self, means: Means, tenant: Tenant, runner: Runner, record: TurnRecord) -> None:
+        self.record = record
+        self._means = means
+        self._tenant = tenant
+        self._runner = runner
+        self._attempt = record.attempt + 1
+        self._stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        self._outlet = TurnOutlet(means.store, means.codec, means.world, record, self._attempt)
+
+    def stop(self, why: Stop) -> None:
+        """Stop the run; the first reason counts."""
+        if not self._stop.done():
+            self._stop.set_result(why)
+
+    async def execute(self) -> None:
+        """Run the attempt to its end. A failure of the store leaves the turn to recovery."""
+        if not await self._means.store.claim(self.record, self._means.holder):
+            return
+        turn = self._turn()
+        if not self.record.gated and not await self._passes_gates(turn):
+            await self._end(await self._declined())
+            return
+        if self._stop.done():
+            await self._put_back()
+            return
+        working = status_event(self._means.codec, Status(State.WORKING, self._means.world.now_us()), self.record)
+        if await self._means.store.begin(self.record, self._attempt, working):
+            await self._handle(turn)
+
+    def _turn(self) -> Turn:
+        record = self.record
+        session = TurnSession(
+            record.session_id, record.tenant, record.caller, record.context_id, record.id, self._means
+        )
+        return Turn(
+            message=self._means.codec.message_from_body(record.message, record.message_at_us),
+            task_id=record.task_id,
+            context_id=record.context_id,
+            tenant=record.tenant,
+            caller=record.caller,
+            metadata=record.metadata,
+            attempt=self._attempt,
+            session=session,
+            plugin=self._tenant.plugin,
+            outlet=self._outlet,
+        )
+
+    async def _passes_gates(self, turn: Turn) -> bool:
+        if not self._tenant.hooks.has_gates:
+            return True
+        verdict = await self._tenant.hooks.should_handle_turn(turn, await turn.session.history())
+        if not verdict.handled:
+            log.info("task %s: declined by %s", self.record.task_id, ", ".join(verdict.declined_by))
+        return verdict.handled
+
+    async def _declined(self) -> Ending:
+        """End without a word; a question that waits for an answer goes on waiting."""
+        own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
+        view = await own.find(self.record.task_id, history_length=0, artifacts=False)
+        if view is not None and view.task.state in INTERRUPTED:
+            return Ending(lambda _: None)
+        return Ending(lambda more: closing(self._means, self.record, Outcome(State.COMPLETED), more=more))
+
+    async def _handle(self, turn: Turn) -> None:
+        limit = self._tenant.turn_timeout
+        foreign = Foreign(
+            lambda: self._runner(turn, self._outlet),
+            name=f"{self._tenant.id}: turn of task {self.record.task_id}",
+            strays=self._means.strays,
+        )
+        try:
+            await asyncio.wait(
+                (foreign.task, self._stop), timeout=limit.total_seconds(), return_when=asyncio.FIRST_COMPLETED
+            )
+            if foreign.task.done():
+                await self._finish(self._outcome(foreign))
+            elif self._stop.done():
+                await self._stopped(foreign)
+            else:
+                await self._finish(_failed(f"The turn took longer than {_spoken(limit)} and was stopped"))
+        finally:
+            if not foreign.task.done():
+                await foreign.stop(self._means.cancel_grace.total_seconds())
+
+    async def _stopped(self, foreign: Foreign[Outcome]) -> None:
+        await foreign.stop(self._means.cancel_grace.total_seconds())
+        if foreign.finished:
+            await self._finish(foreign.result())  # it made use of the grace; after a cancel the store drops this
+        else:
+            await self._put_back()
+
+    async def _put_back(self) -> None:
+        """Leave the turn to the next start of the host; a canceled one is gone from the store already."""
+        await self._drain()
+        if self._stop.result() is Stop.SHUTDOWN:
+            await self._means.store.release(self.record, count_attempt=False)
+
+    async def _drain(self) -> bool:
+        try:
+            await self._outlet.close()
+        except Exception:
+            log.exception("task %s: not everything the agent said could be stored", self.record.task_id)
+            return False
+        return True
+
+    def _outcome(self, foreign: Foreign[Outcome]) -> Outcome:
+        try:
+            return foreign.result()
+        except BaseException:  # foreign code may raise anything: the caller gets an id, the log the rest
+            error_id = self._means.world.new_id()
+            log.exception(
+                "task %s: agent %s of plugin %s failed (error %s)",
+                self.record.task_id,
+                self._tenant.agent.id,
+                self._tenant.plugin.name,
+                error_id,
+            )
+            return _failed(f"The agent failed (error {error_id})")
+
+    async def _finish(self, outcome: Outcome) -> None:
+        if not await self._drain():
+            outcome = _failed(UNSTORED_TEXT)
+        artifacts = await self._artifacts()
+        await self._end(Ending(lambda more: closing(self._means, self.record, outcome, more=more), artifacts))
+
+    async def _end(self, ending: Ending) -> None:
+        if not await self._means.store.end(self.record, self._attempt, ending):
+            log.info("task %s: ended elsewhere while its turn ran", self.record.task_id)
+
+    async def _artifacts(self) -> bytes | None:
+        """Fold what the task put out; only reruns and turns that put something out have anything to fold."""
+        if not self._outlet.put_out_artifacts and self._attempt == 1:
+            return None
+        own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
+        view = await own.find(self.record.task_id, history_length=0)
+        if view is None or not view.pieces:
+            return None
+        return await to_thread.run_sync(self._means.codec.fold_artifacts, view.artifacts, view.pieces)
+
+
+def closing(means: Means, record: TurnRecord, outcome: Outcome, *, more: bool) -> Event | None:
+    """Encode how a turn closes; while further messages to its task wait, what was said is only progress."""
+    if more and not outcome.parts:
+        return None
+    names = Names(record)
+    asks = outcome.state in INTERRUPTED
+    now = means.world.now_us()
+    message = None
+    if outcome.parts:
+        message_id = names.ask if asks else names.reply if more else names.final
+        message = Message(message_id, "agent", outcome.parts, means.world.datetime_from_us(now))
+    state = State.WORKING if more else outcome.state
+    return status_event(means.codec, Status(state, now, message), record, keep=True)
+
+
+def interrupted(means: Means, record: TurnRecord) -> Ending:
+    """Return the ending of a turn that a crash cut short and that is not run again."""
+    return Ending(lambda more: closing(means, record, _failed(INTERRUPTED_TEXT), more=more))
+
+
+def _failed(text: str) -> Outcome:
+    return Outcome(State.FAILED, (Part(text=text, media_type="text/plain"),))
+
+
+def _spoken(limit: timedelta) -> str:
+    return f"{limit.total_seconds():g} s"
