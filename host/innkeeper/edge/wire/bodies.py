@@ -54,7 +54,7 @@ def plain_json(value: JSON, depth: int = 1) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int | float):
-        return _finite(value)
+        return finite(value)
     if depth > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}")
     if isinstance(value, Mapping):
@@ -64,6 +64,21 @@ def plain_json(value: JSON, depth: int = 1) -> Any:
     if isinstance(value, Sequence) and not isinstance(value, bytes | bytearray):
         return [plain_json(item, depth + 1) for item in value]
     raise ValueError(f"JSON cannot carry a {type(value).__name__}")
+
+
+def finite(number: float) -> int | float:
+    """Return the number.
+
+    Raises:
+        ValueError: a double cannot hold it, or it is infinite or not a number.
+    """
+    try:
+        fits = math.isfinite(number)
+    except OverflowError:
+        fits = False
+    if not fits:
+        raise ValueError("a number that is not finite or too large for a double")
+    return number
 
 
 def part_dict(part: Part) -> JsonObject:
@@ -140,13 +155,3 @@ def _part_from_dict(laid: JsonObject) -> Part:
         filename=laid.get("filename", ""),
         metadata=laid.get("metadata", {}),
     )
-
-
-def _finite(number: float) -> int | float:
-    try:
-        finite = math.isfinite(number)
-    except OverflowError:
-        finite = False
-    if not finite:
-        raise ValueError("a number that is not finite or too large for a double")
-    return number

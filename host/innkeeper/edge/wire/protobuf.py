@@ -7,7 +7,7 @@ from a2a.types import a2a_pb2
 from google.protobuf import json_format, struct_pb2  # type: ignore[import-untyped]
 
 from innkeeper.contract.message import JSON, Message, Part
-from innkeeper.edge.wire.bodies import MAX_DEPTH, message_dict
+from innkeeper.edge.wire.bodies import MAX_DEPTH, finite, message_dict
 from innkeeper.edge.wire.events import STATE_NAMES
 from innkeeper.ports.events import State
 
@@ -46,7 +46,7 @@ def object_from_struct(struct: struct_pb2.Struct, depth: int = 1) -> dict[str, J
     """Convert a JSON object.
 
     Raises:
-        ValueError: it nests deeper than ``MAX_DEPTH``.
+        ValueError: a number in it is not finite, or it nests deeper than ``MAX_DEPTH``.
     """
     if depth > MAX_DEPTH:
         raise ValueError(f"nested deeper than {MAX_DEPTH}")
@@ -57,14 +57,14 @@ def value_from_proto(value: struct_pb2.Value, depth: int = 1) -> JSON:
     """Convert a JSON value; a whole number that a double holds exactly becomes an int.
 
     Raises:
-        ValueError: it nests deeper than ``MAX_DEPTH``.
+        ValueError: a number in it is not finite, or it nests deeper than ``MAX_DEPTH``.
     """
     match value.WhichOneof("kind"):
         case "string_value" | "bool_value" as kind:
             scalar: str | bool = getattr(value, kind)
             return scalar
         case "number_value":
-            number: float = value.number_value
+            number: float = finite(value.number_value)
             return int(number) if number.is_integer() and abs(number) <= _EXACT_INTEGERS else number
         case "struct_value":
             return object_from_struct(value.struct_value, depth)

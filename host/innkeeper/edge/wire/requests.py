@@ -9,7 +9,7 @@ from a2a.types import a2a_pb2
 
 from innkeeper.contract.errors import InvalidParams
 from innkeeper.contract.message import JSON
-from innkeeper.edge.wire.bodies import ROLE_NAMES, JsonObject, json_bytes, part_dict, plain_json
+from innkeeper.edge.wire.bodies import ROLE_NAMES, JsonObject, json_bytes, part_dict
 from innkeeper.edge.wire.protobuf import object_from_struct, part_from_proto
 
 MAX_ID_LENGTH: Final = 256
@@ -106,7 +106,6 @@ def _part(field: str, part: a2a_pb2.Part) -> JsonObject:
 
 def _metadata(field: str, holder: a2a_pb2.Message | a2a_pb2.SendMessageRequest) -> JsonObject:
     try:
-        checked: JsonObject = plain_json(object_from_struct(holder.metadata))
+        return object_from_struct(holder.metadata)
     except ValueError as error:
         raise InvalidParams(f"{field}: {error}") from None
-    return checked
