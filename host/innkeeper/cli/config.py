@@ -1,0 +1,49 @@
+"""The settings of a verb: read once, every fault on a line of its own, exit code 2."""
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from innkeeper.settings import Settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def config_option(command: F) -> F:
+    """Add ``--config`` to a command."""
+    return click.option(
+        "--config",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="The settings file; default: INNKEEPER_CONFIG, else innkeeper.toml if there is one.",
+    )(command)
+
+
+def settings_from(config: Path | None, overrides: Mapping[str, str] = MappingProxyType({})) -> "Settings":
+    """Read the settings; ``overrides`` are environment variables that win over the real ones.
+
+    Exits with code 2 when there are faults, after printing each.
+    """
+    from innkeeper.settings import load_settings
+
+    with exit_on_faults():
+        return load_settings(config, {**os.environ, **overrides}, Path.cwd())
+
+
+@contextmanager
+def exit_on_faults() -> Iterator[None]:
+    """Turn the faults of a start into one line each on stderr and exit code 2."""
+    from innkeeper.contract.errors import StartFault
+    from innkeeper.settings import SettingsFault
+
+    try:
+        yield
+    except (SettingsFault, StartFault) as error:
+        for fault in error.faults:
+            click.echo(fault, err=True)
+        raise SystemExit(2) from None

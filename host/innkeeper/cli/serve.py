@@ -1,0 +1,69 @@
+"""``innkeeper serve``: run the host."""
+
+import json
+import shlex
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from innkeeper.cli.config import config_option, settings_from
+
+DEFAULT_URL: Final = "http://127.0.0.1:8080"
+"""Where a host without settings listens."""
+
+FRESH_ID: Final = "$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
+"""A shell expression (POSIX) that gives another id each time, so that a repeated line is a new message."""
+
+
+@click.command()
+@config_option
+@click.option(
+    "--bind", multiple=True, metavar="HOST:PORT", help="Listen here instead; repeatable, port 0 is a free one."
+)
+def serve(config: Path | None, bind: tuple[str, ...]) -> None:
+    """Serve the installed agents until SIGTERM or Ctrl-C."""
+    from innkeeper.app.serve import serve as run
+    from innkeeper.cli import VERBS
+
+    settings = settings_from(config, {"INNKEEPER_HOST__BIND": json.dumps(bind)} if bind else {})
+    sys.exit(run(settings, announce=announce, reserved=frozenset(VERBS)))
+
+
+def announce(base_url: str, tenants: Sequence[str]) -> None:
+    """Say where the host listens, and for each tenant its card and two lines that speak to it when pasted."""
+    click.echo(f"Innkeeper listens on {base_url} (stop: Ctrl-C)")
+    if not tenants:
+        click.echo("No agent is served: pip install one, then start again.")
+    for tenant in tenants:
+        click.echo(f"\n{tenant}: {base_url}/agents/{tenant}/.well-known/agent-card.json")
+        click.echo(f"  {curl_line(base_url, tenant)}\n  {call_line(base_url, tenant)}")
+
+
+def curl_line(base_url: str, tenant: str) -> str:
+    """Return a shell line that sends one message, a new one each time it is run."""
+    head = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"'
+    tail = '","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
+    return (
+        f"curl -sS {base_url}/agents/{tenant} -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' "
+        f"-d '{head}'{FRESH_ID}'{tail}'"
+    )
+
+
+def call_line(base_url: str, tenant: str) -> str:
+    """Return a shell line that calls the tenant with this very program."""
+    url = () if base_url == DEFAULT_URL else ("--url", base_url)
+    return shlex.join((*program(), "call", *url, tenant, "hi"))
+
+
+def program() -> tuple[str, ...]:
+    """Return how to run this program again from this directory: short where the shell's PATH finds it."""
+    started = Path(sys.argv[0])
+    if started.name == "__main__.py":
+        return (sys.executable, "-m", "innkeeper")
+    if shutil.which(started.name) == str(started.absolute()):
+        return (started.name,)
+    return (str(started),)
