@@ -1,0 +1,171 @@
+"""What is installed: plugins found by entry point, from metadata alone. No plugin code is imported here."""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from importlib import metadata
+from itertools import chain
+from typing import Final
+
+from packaging.requirements import InvalidRequirement, Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from innkeeper.contract.agent import ID_PATTERN
+
+CONTRACT: Final = 1
+GROUP: Final = f"innkeeper.v{CONTRACT}"
+"""The entry-point group of this host; its number is the version of the plugin contract."""
+
+_ANY_CONTRACT: Final = re.compile(r"innkeeper\.v([0-9]+)")
+HOST: Final = "innkeeper"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class PluginRecord:
+    """An installed plugin: the name and value of its entry point, and the distribution that brings it."""
+
+    name: str
+    distribution: str
+    version: str
+    entry_point: str
+    group: str = GROUP
+
+    def __str__(self) -> str:
+        return f"plugin {self.name!r} of {self.distribution} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A plugin that is not loaded, and why."""
+
+    record: PluginRecord
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.record}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """What is installed, in the order of the names: what can be loaded, and what is refused before any import."""
+
+    plugins: tuple[PluginRecord, ...]
+    refused: tuple[Refused, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    record: PluginRecord
+    requires: tuple[str, ...]
+    taken_by: tuple[PluginRecord, ...]
+
+
+def discover(
+    entry_points: Iterable[metadata.EntryPoint] | None = None,
+    *,
+    reserved: frozenset[str] = frozenset(),
+    host_version: Version | None = None,
+) -> Discovery:
+    """Find the installed plugins.
+
+    ``entry_points`` are those of the path by default; each must know its distribution. ``reserved`` are names that no
+    plugin may have. ``host_version`` is the running one by default.
+    """
+    version = host_version or Version(metadata.version(HOST))
+    plugins: list[PluginRecord] = []
+    refused: list[Refused] = []
+    for found in _found(_on_the_path() if entry_points is None else entry_points):
+        reason = _reason_against(found, reserved, version)
+        if reason is None:
+            plugins.append(found.record)
+        else:
+            refused.append(Refused(found.record, reason))
+    return Discovery(tuple(plugins), tuple(refused))
+
+
+def _on_the_path() -> Iterator[metadata.EntryPoint]:
+    return chain.from_iterable(distribution.entry_points for distribution in metadata.distributions())
+
+
+def _found(entry_points: Iterable[metadata.EntryPoint]) -> list[_Found]:
+    """Pair each plugin with what its distribution requires; of one that is on the path twice, the first counts."""
+    first: dict[str, metadata.Distribution] = {}
+    requires: dict[PluginRecord, tuple[str, ...]] = {}
+    for entry_point in entry_points:
+        distribution = entry_point.dist
+        if distribution is None or not _ANY_CONTRACT.fullmatch(entry_point.group):
+            continue
+        name, version = (_header(distribution, header) for header in ("Name", "Version"))
+        if first.setdefault(canonicalize_name(name), distribution) is distribution:
+            record = PluginRecord(
+                entry_point.name, canonicalize_name(name), version, entry_point.value, entry_point.group
+            )
+            requires[record] = tuple(distribution.requires or ())
+    served = {record.distribution for record in requires if record.group == GROUP}
+    claims: defaultdict[tuple[str, str], list[PluginRecord]] = defaultdict(list)
+    for record in sorted(requires):
+        if record.group == GROUP or record.distribution not in served:
+            claims[record.group, record.name].append(record)
+    return [
+        _Found(record, requires[record], tuple(other for other in claimants if other is not record))
+        for claimants in claims.values()
+        for record in claimants
+    ]
+
+
+def _header(distribution: metadata.Distribution, name: str) -> str:
+    """Read a header that half-removed distributions lack."""
+    headers = distribution.metadata
+    return headers[name] if headers and name in headers else "unknown"
+
+
+def _reason_against(found: _Found, reserved: frozenset[str], host_version: Version) -> str | None:
+    return next((reason for check in _CHECKS if (reason := check(found, reserved, host_version))), None)
+
+
+def _speaks_another_contract(found: _Found, *_: object) -> str | None:
+    if found.record.group == GROUP:
+        return None
+    return f"it speaks plugin contract {found.record.group.rpartition('v')[2]}, this host speaks {CONTRACT}"
+
+
+def _excludes_this_host(found: _Found, _: frozenset[str], host_version: Version) -> str | None:
+    """Compare with the base version, so that a development or candidate version counts as the release it leads to."""
+    for line in found.requires:
+        try:
+            requirement = Requirement(line)
+        except InvalidRequirement:
+            return f"its metadata holds {line!r}, which is no requirement"
+        if (
+            canonicalize_name(requirement.name) == HOST
+            and (requirement.marker is None or requirement.marker.evaluate({"extra": ""}))
+            and not requirement.specifier.contains(host_version.base_version, prereleases=True)
+        ):
+            return f"it requires {requirement}, this host is {host_version}"
+    return None
+
+
+def _has_a_bad_name(found: _Found, *_: object) -> str | None:
+    if ID_PATTERN.fullmatch(found.record.name):
+        return None
+    return "a plugin name is 1 to 63 of a-z 0-9 . _ -, starting and ending with a letter or digit"
+
+
+def _has_a_reserved_name(found: _Found, reserved: frozenset[str], _: Version) -> str | None:
+    return "the name is a command of innkeeper" if found.record.name in reserved else None
+
+
+def _shares_its_name(found: _Found, *_: object) -> str | None:
+    others = [f"{other.distribution} {other.version} ({other.entry_point})" for other in found.taken_by]
+    return f"the name is also claimed by {' and '.join(others)}" if others else None
+
+
+_CHECKS: Final[tuple[Callable[[_Found, frozenset[str], Version], str | None], ...]] = (
+    _speaks_another_contract,
+    _excludes_this_host,
+    _has_a_bad_name,
+    _has_a_reserved_name,
+    _shares_its_name,
+)

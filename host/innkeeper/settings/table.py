@@ -1,0 +1,188 @@
+"""Every setting: its type, default, unit and meaning."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Annotated, Literal, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    StrictBool,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
+
+from innkeeper.settings.values import (
+    Attempts,
+    BaseUrl,
+    Binds,
+    Bytes,
+    Duration,
+    HostHeaders,
+    Id,
+    Ids,
+    Origins,
+    PositiveDuration,
+    Text,
+    TurnCount,
+    is_loopback,
+    split_bind,
+)
+
+
+def _served_mode(value: object) -> object:
+    if value != "open":
+        raise ValueError('this version serves the mode "open" only')
+    return value
+
+
+class _Table(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Host(_Table):
+    """Where the host listens, and how it runs."""
+
+    bind: Binds = Field(default=("127.0.0.1:8080",), description="Addresses to listen on, each host:port.")
+    public_url: BaseUrl | None = Field(
+        default=None,
+        description="The base of every URL that the host tells. Default: the first bind, on loopback only.",
+    )
+    allowed_hosts: HostHeaders = Field(
+        default=(), description="Host headers that are served, besides those of public_url and the binds."
+    )
+    allowed_origins: Origins = Field(default=(), description="Origins of browser pages that may change state.")
+    data_dir: Path = Field(
+        default=Path("innkeeper-data"), description="The folder of the database; made if it is missing."
+    )
+    shutdown_grace: Duration = Field(
+        default=timedelta(seconds=10), description="How long running turns may take to end at stop."
+    )
+    log_level: Literal["debug", "info", "warning", "error", "critical"] = Field(
+        default="info", description="The least severity that is logged."
+    )
+    log_format: Literal["text", "json"] = Field(
+        default="text", description="One line of text, or one JSON object, per record."
+    )
+
+
+class Card(_Table):
+    """The stub card of the origin."""
+
+    name: Text = Field(default="Innkeeper", description="The name on the card of the origin.")
+    description: Text = Field(default="A host of A2A agents.", description="The description on the card of the origin.")
+
+
+class Auth(_Table):
+    """Who may come in, and the key that signs for the host."""
+
+    mode: Annotated[Literal["open"], BeforeValidator(_served_mode)] = Field(
+        default="open", description="Who may come in. open: everybody, on loopback addresses only."
+    )
+    signing_key_file: Path = Field(
+        default=Path("signing-key.json"), description="The key that signs cards: a file with a JWK or a JWK Set."
+    )
+    signing_key: Annotated[SecretStr, Field(min_length=1)] | None = Field(
+        default=None,
+        description="The key that signs cards, as a JWK; in the environment only. It wins over signing_key_file.",
+    )
+
+
+class Turns(_Table):
+    """The limits of turns."""
+
+    turn_timeout: PositiveDuration = Field(default=timedelta(seconds=300), description="How long one attempt may take.")
+    cancel_grace: Duration = Field(
+        default=timedelta(seconds=5), description="How long an agent may take to stop once its turn is canceled."
+    )
+    max_attempts: Attempts = Field(
+        default=3, description="How often a turn that is cut short by a crash is run at most."
+    )
+    max_concurrent_turns: TurnCount = Field(
+        default=64, description="How many turns run at the same time: of the host, and each tenant's default."
+    )
+    queue_per_session: TurnCount = Field(default=32, description="How many turns may wait in one session.")
+    queue_per_tenant: TurnCount = Field(default=1000, description="How many turns may wait at one tenant.")
+
+
+class Wire(_Table):
+    """The limits of requests."""
+
+    body_bytes: Bytes = Field(default=1048576, description="The largest body of a request.")
+
+
+class TenantSettings(_Table):
+    """A served agent; what is not set is the agent's own, or the host's."""
+
+    agent: Id | None = Field(default=None, description="The agent to serve. Default: the one with the tenant's id.")
+    name: Text | None = Field(default=None, description="The name on the card.")
+    description: Text | None = Field(default=None, description="The description on the card.")
+    version: Text | None = Field(default=None, description="The version on the card.")
+    use: Ids | None = Field(
+        default=None,
+        description="The plugins of this tenant, in order; the agent's own is always in. Default: all, by name.",
+    )
+    turn_timeout: PositiveDuration | None = Field(default=None, description="How long one attempt may take.")
+    resumable: StrictBool | None = Field(default=None, description="Whether a turn cut short by a crash is run again.")
+    idempotent_messages: StrictBool | None = Field(
+        default=None, description="Whether a message id seen before answers its task instead of starting a turn."
+    )
+    streaming: StrictBool | None = Field(default=None, description="Whether the card offers streaming.")
+    session_scope: Literal["context", "caller"] | None = Field(
+        default=None, description="Whether a history belongs to one context, or to all contexts of a caller."
+    )
+    max_concurrent_turns: TurnCount | None = Field(default=None, description="How many turns run at the same time.")
+    queue_per_session: TurnCount | None = Field(default=None, description="How many turns may wait in one session.")
+    queue_per_tenant: TurnCount | None = Field(default=None, description="How many turns may wait at this tenant.")
+
+
+class Settings(BaseSettings):
+    """Everything that can be set. Making one reads nothing: ``load_settings`` does."""
+
+    model_config = SettingsConfigDict(
+        frozen=True, extra="forbid", env_prefix="INNKEEPER_", env_nested_delimiter="__", validate_default=False
+    )
+
+    host: Host = Field(default=Host(), description="Where the host listens, and how it runs.")
+    card: Card = Field(default=Card(), description="The stub card of the origin.")
+    auth: Auth = Field(default=Auth(), description="Who may come in, and the key that signs for the host.")
+    turns: Turns = Field(default=Turns(), description="The limits of turns.")
+    wire: Wire = Field(default=Wire(), description="The limits of requests.")
+    tenants: Annotated[Mapping[Id, TenantSettings], AfterValidator(MappingProxyType)] | None = Field(
+        default=None, description="The served agents by tenant id. Default: every registered agent under its own id."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Take what is handed in, and nothing of the process's own environment."""
+        return (init_settings,)
+
+    @model_validator(mode="after")
+    def _open_mode_stays_at_home(self) -> Self:
+        if faults := exposed_binds(self.auth.mode, self.host.bind):
+            raise ValueError("\n".join(faults))
+        return self
+
+
+def exposed_binds(mode: object, binds: tuple[str, ...]) -> tuple[str, ...]:
+    """Say which binds others than this machine could reach although everybody may come in."""
+    if mode != "open":
+        return ()
+    return tuple(
+        f'host.bind = {bind!r}: not a loopback address, but auth.mode is "open", which lets everybody in'
+        for bind in binds
+        if not is_loopback(split_bind(bind)[0])
+    )
