@@ -103,7 +103,11 @@ def _variable(*location: object) -> str:
 
 def _unknown_variables(ours: Iterable[str]) -> Iterator[str]:
     known = (*_variables(), *_OTHER_VARIABLES)
-    return (f"environment {name}: unknown name{_hint(name, known)}" for name in ours if name not in known)
+    for name in ours:
+        if name.startswith(_variable("tenants")):
+            yield f"environment {name}: tenants are set in the file only"
+        elif name not in known:
+            yield f"environment {name}: unknown name{_hint(name, known)}"
 
 
 def _misplaced_secrets(values: Values) -> Iterator[str]:

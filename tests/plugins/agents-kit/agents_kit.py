@@ -1,0 +1,109 @@
+"""Agents of every kind."""
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+from a2a.helpers import new_text_message, new_text_part
+from a2a.server.agent_execution import AgentExecutor, RequestContext
+from a2a.server.events import EventQueue
+from a2a.server.tasks import TaskUpdater
+from a2a.types import TaskState
+
+from innkeeper import Agent, Ask, Part, Refuse, Turn, hookimpl
+
+
+async def echo(turn: Turn) -> str:
+    return turn.text
+
+
+async def stream(turn: Turn) -> AsyncIterator[str]:
+    """Stream the words of the message, each with the space before it."""
+    for number, word in enumerate(turn.text.split()):
+        yield f" {word}" if number else word
+
+
+async def flood(turn: Turn) -> AsyncIterator[str]:
+    """Stream as many numbers as the message asks for, without ever awaiting anything."""
+    for number in range(int(turn.text)):
+        yield f"{number} "
+
+
+async def slow(turn: Turn) -> str:
+    await asyncio.sleep(3600)
+    return turn.text
+
+
+async def stubborn(turn: Turn) -> str:
+    """Ignore every cancellation."""
+    while True:
+        try:
+            await asyncio.sleep(3600)
+        except asyncio.CancelledError:
+            continue
+
+
+async def asker(turn: Turn) -> str | Ask:
+    """Ask for a colour, then answer with what the history holds."""
+    said = [message.text for message in await turn.session.history() if message.role == "user"]
+    return Ask("Which colour?") if len(said) == 1 else f"{said[0]}: {turn.text}"
+
+
+async def boom(turn: Turn) -> str:
+    raise RuntimeError("sk-secret /home/x")
+
+
+async def refuser(turn: Turn) -> str:
+    raise Refuse("Not today.")
+
+
+async def artifacts(turn: Turn) -> str:
+    """Put out an artifact in two pieces, with progress in between."""
+    await turn.artifact("notes", Part(text="one"), last=False)
+    await turn.progress("half way", key="half")
+    await turn.artifact("notes", [Part(text="two"), Part(data={"words": 2})], append=True)
+    return "done"
+
+
+async def counter(turn: Turn) -> str:
+    """Add a line to the file that COUNTER_FILE names, for each run."""
+    with Path(os.environ["COUNTER_FILE"]).open("a") as file:  # noqa: ASYNC230 - one short line
+        file.write(f"{turn.task_id} {turn.attempt}\n")
+    return f"attempt {turn.attempt}"
+
+
+class Executor(AgentExecutor):
+    """An agent of the a2a-sdk, as its own server would run it."""
+
+    async def execute(self, context: RequestContext, event_queue: EventQueue) -> None:
+        updater = TaskUpdater(event_queue, context.task_id or "", context.context_id or "")
+        await updater.start_work(new_text_message("working on it"))
+        await updater.add_artifact([new_text_part(context.get_user_input())], name="echo")
+        await updater.complete(new_text_message("done"))
+
+    async def cancel(self, context: RequestContext, event_queue: EventQueue) -> None:
+        updater = TaskUpdater(event_queue, context.task_id or "", context.context_id or "")
+        await updater.update_status(TaskState.TASK_STATE_CANCELED)
+
+
+HANDLERS = {
+    "artifacts": artifacts,
+    "asker": asker,
+    "boom": boom,
+    "counter": counter,
+    "echo": echo,
+    "executor": Executor(),
+    "fails": boom,
+    "flood": flood,
+    "refuser": refuser,
+    "slow": slow,
+    "stream": stream,
+    "stubborn": stubborn,
+    "waits": slow,
+}
+
+
+@hookimpl
+def register_agents() -> list[Agent]:
+    return [Agent(name, handler, description=f"Tests: {name}.") for name, handler in HANDLERS.items()]
