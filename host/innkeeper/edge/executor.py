@@ -1,0 +1,150 @@
+"""Agents written against the SDK, served as they are: an ``AgentExecutor`` becomes a runner of turns."""
+
+import asyncio
+from typing import TYPE_CHECKING, Final, cast, final
+
+from a2a.types import a2a_pb2
+
+from innkeeper.contract.agent import Agent, is_executor
+from innkeeper.contract.message import Part
+from innkeeper.contract.turn import Turn
+from innkeeper.edge.wire import part_from_proto, state_from_proto
+from innkeeper.ports.events import SETTLED, TERMINAL, ArtifactPiece, State
+from innkeeper.ports.running import Outcome, Runner, RunOutlet
+
+if TYPE_CHECKING:
+    from a2a.server.agent_execution import AgentExecutor
+
+    from innkeeper.edge.sdk_agents import Event
+
+UNSETTLED: Final = Outcome(
+    State.FAILED, (Part(text="The agent ended without a final status", media_type="text/plain"),)
+)
+
+
+def runner_from_executor(agent: Agent) -> Runner:
+    """Make an agent runnable whose handler is an ``AgentExecutor`` instance.
+
+    What the executor enqueues is put out at once, the first terminal status is the outcome, and a message on its own
+    completes the turn; an executor that returns without either has failed. Canceling a run cancels ``execute`` and,
+    unless the task was settled by then, calls the executor's ``cancel`` once.
+    """
+    from innkeeper.edge.sdk_agents import TurnQueue, request_context  # noqa: PLC0415 - it imports the SDK's server
+
+    executor = cast("AgentExecutor", agent.handler)
+
+    async def run(turn: Turn, outlet: RunOutlet) -> Outcome:
+        hearing = Hearing(turn, outlet)
+        queue = TurnQueue(hearing.hear)
+        context = request_context(turn)
+        try:
+            await executor.execute(context, queue)
+        except asyncio.CancelledError:
+            if hearing.settled is not None:
+                return hearing.settled
+            hearing.closed = True
+            try:
+                await executor.cancel(context, queue)
+            except Exception:
+                turn.plugin.log.exception("task %s: the executor's cancel raised", turn.task_id)
+            raise
+        except Exception:
+            if hearing.settled is None:
+                raise
+            turn.plugin.log.exception("task %s: the executor raised after it had settled the task", turn.task_id)
+        return hearing.settled or hearing.asked or UNSETTLED
+
+    return run
+
+
+@final
+class Hearing:
+    """What one run of an executor has said so far.
+
+    ``settled`` is the terminal outcome, ``asked`` an interrupted one that a later status replaces. Once settled or
+    ``closed`` the executor is not heard any more.
+    """
+
+    def __init__(self, turn: Turn, outlet: RunOutlet) -> None:
+        self._turn = turn
+        self._outlet = outlet
+        self._put_out: set[str] = set()
+        self._warned: set[str] = set()
+        self.settled: Outcome | None = None
+        self.asked: Outcome | None = None
+        self.closed = False
+
+    async def hear(self, event: "Event") -> None:
+        """Take an event.
+
+        Raises:
+            ValueError: a part of it holds nothing, or what JSON cannot carry; an artifact has no id.
+            TypeError: it is none of the four events that the SDK knows.
+        """
+        if self.closed:
+            return
+        if self.settled is not None:
+            self._warn("the executor speaks on after the final status; dropped")
+            return
+        task_id = event.id if isinstance(event, a2a_pb2.Task) else getattr(event, "task_id", "")
+        if task_id and task_id != self._turn.task_id:
+            self._warn("an event of another task was dropped")
+            return
+        match event:
+            case a2a_pb2.Message():
+                self.settled = Outcome(State.COMPLETED, _parts(event))
+            case a2a_pb2.Task():
+                await self._snapshot(event)
+            case a2a_pb2.TaskStatusUpdateEvent():
+                await self._status(event.status)
+            case a2a_pb2.TaskArtifactUpdateEvent():
+                await self._artifact(event.artifact, append=event.append, last=event.last_chunk)
+            case _:
+                raise TypeError(f"an event queue takes Message, Task and the two update events, not {event!r}")
+
+    async def _snapshot(self, task: a2a_pb2.Task) -> None:
+        """Take a settled task as its artifacts and status; any other only says what the host knows already."""
+        if state_from_proto(task.status.state) not in SETTLED:
+            return
+        for artifact in task.artifacts:
+            if artifact.artifact_id not in self._put_out:
+                await self._artifact(artifact, append=False, last=True)
+        await self._status(task.status)
+
+    async def _status(self, status: a2a_pb2.TaskStatus) -> None:
+        state = state_from_proto(status.state)
+        parts = _parts(status.message)
+        if state is None:
+            self._warn("a status without a state was dropped")
+            return
+        if self.asked is not None:  # it went on without an answer: what it asked has been said all the same
+            await self._say(self.asked.parts, None)
+            self.asked = None
+        if state in TERMINAL:
+            self.settled = Outcome(state, parts)
+        elif state in SETTLED:
+            self.asked = Outcome(state, parts)
+        else:
+            await self._say(parts, status.message.message_id or None)
+
+    async def _say(self, parts: tuple[Part, ...], message_id: str | None) -> None:
+        if parts:
+            await self._outlet.put_progress(parts, message_id)
+
+    async def _artifact(self, artifact: a2a_pb2.Artifact, *, append: bool, last: bool) -> None:
+        if not artifact.artifact_id:
+            raise ValueError("an artifact has no artifact_id")
+        self._put_out.add(artifact.artifact_id)
+        parts = tuple(map(part_from_proto, artifact.parts))
+        piece = ArtifactPiece(artifact.artifact_id, parts, artifact.name, artifact.description, append, last)
+        await self._outlet.put_artifact(piece)
+
+    def _warn(self, reason: str) -> None:
+        """Say it once a run: an executor in a loop must not fill the log."""
+        if reason not in self._warned:
+            self._warned.add(reason)
+            self._turn.plugin.log.warning("task %s: %s", self._turn.task_id, reason)
+
+
+def _parts(message: a2a_pb2.Message) -> tuple[Part, ...]:
+    return tuple(map(part_from_proto, message.parts))

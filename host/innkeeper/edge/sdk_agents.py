@@ -1,0 +1,61 @@
+"""What the SDK's server hands to an ``AgentExecutor``; imported only when one is served, for it imports that server."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import final
+
+from a2a.auth.user import User
+from a2a.server.agent_execution.context import RequestContext
+from a2a.server.context import ServerCallContext
+from a2a.server.events.event_queue import Event, EventQueue
+from a2a.types import a2a_pb2
+
+from innkeeper.contract.caller import ANONYMOUS, Caller
+from innkeeper.contract.turn import Turn
+from innkeeper.edge.wire import proto_from_message
+
+__all__ = ["Event", "TurnQueue", "request_context"]
+
+
+@final
+class TurnQueue(EventQueue):
+    """An event queue that keeps nothing: each event is heard before ``enqueue_event`` returns."""
+
+    def __init__(self, hear: Callable[[Event], Awaitable[None]]) -> None:
+        self._hear = hear
+
+    async def enqueue_event(self, event: Event) -> None:
+        """Hand the event on."""
+        await self._hear(event)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TurnUser(User):
+    """The caller as the SDK knows users."""
+
+    caller: Caller
+
+    @property
+    def is_authenticated(self) -> bool:
+        """Whether somebody verified who this is."""
+        return self.caller != ANONYMOUS
+
+    @property
+    def user_name(self) -> str:
+        """The identity that owns sessions and tasks."""
+        return self.caller.key
+
+
+def request_context(turn: Turn) -> RequestContext:
+    """Build the context of a turn; it has no ``current_task``, as for the first message to a task."""
+    request = a2a_pb2.SendMessageRequest(
+        tenant=turn.tenant, message=proto_from_message(turn.message, turn.task_id, turn.context_id)
+    )
+    request.metadata.update(turn.metadata)
+    return RequestContext(
+        ServerCallContext(user=TurnUser(turn.caller), tenant=turn.tenant),
+        request=request,
+        task_id=turn.task_id,
+        context_id=turn.context_id,
+    )
