@@ -15,8 +15,8 @@ from livehost import running_host
 TENANTS = "[tenants.flood]\nuse = []\n[tenants.echo]\nuse = []\n"
 CONCURRENCY = 16
 GROWTH_BYTES = 24 * 2**20
-"""What 1 000 turns may leave in memory: the pages that SQLite's caches and the allocator take once and reuse. A host that
-kept tasks, streams or sessions would grow with every turn."""
+"""What 1 000 turns may leave in memory: pages that SQLite's caches and the allocator take once and then reuse. A host
+that kept tasks, streams or sessions would grow with every turn."""
 
 
 @pytest.fixture
