@@ -5,13 +5,11 @@ import logging
 import os
 import socket
 from contextlib import AsyncExitStack
-from datetime import timedelta
-from urllib.parse import urlsplit
 
 from innkeeper.app.pages import create_pages
 from innkeeper.contract.agent import Agent, is_executor
 from innkeeper.contract.errors import StartFault
-from innkeeper.edge.app import ASGI, EdgeApp, Limits, Origins, Receive, Scope, Send
+from innkeeper.edge.app import ASGI, EdgeApp, Limits, Receive, Scope, Send, origins_from_urls
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import OpenDoor
 from innkeeper.edge.executor import runner_from_executor
@@ -21,7 +19,7 @@ from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
 from innkeeper.ports.events import Committed
 from innkeeper.ports.running import Runner
-from innkeeper.registry.loading import Registry, load_registry
+from innkeeper.registry.assembly import Registry, load_registry
 from innkeeper.settings import Settings
 from innkeeper.store import open_store
 from innkeeper.turns.engine import Engine
@@ -29,8 +27,6 @@ from innkeeper.turns.run import Means
 from innkeeper.turns.runners import runner_from_handler
 
 log = logging.getLogger(__name__)
-
-LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 
 
 class Host:
@@ -72,7 +68,10 @@ class Host:
             raise
 
     async def drain(self) -> None:
-        """Take no more messages, let turns end for the grace period, put back the rest, end every stream."""
+        """Take no more messages, let turns end for the grace period, put back the rest, end every stream.
+
+        It may be called from any task.
+        """
         if self._engine is not None and not self._engine.stopping:
             await self._engine.stop(self._settings.host.shutdown_grace, self.hurry)
 
@@ -112,7 +111,7 @@ class Host:
         return load_or_create_key_file(auth.signing_key_file)
 
     async def _wire(self, registry: Registry, keys: SigningKeys) -> None:
-        settings = self._settings
+        settings, host = self._settings, self._settings.host
         engine: Engine | None = None
 
         def published(committed: Committed) -> None:
@@ -120,7 +119,7 @@ class Host:
                 engine.published(committed)
 
         codec = WireCodec()
-        store = await self._resources.enter_async_context(open_store(settings.host.data_dir, published))
+        store = await self._resources.enter_async_context(open_store(host.data_dir, published))
         means = Means(
             store=store,
             codec=codec,
@@ -136,40 +135,29 @@ class Host:
             max_attempts=settings.turns.max_attempts,
             max_concurrent_turns=settings.turns.max_concurrent_turns,
         )
-        cards = Cards(keys, self._base_url, name=settings.card.name, description=settings.card.description)
+        cards = Cards(
+            keys,
+            self._base_url,
+            {tenant.id: tenant.agent for tenant in registry.tenants.values()},
+            name=settings.card.name,
+            description=settings.card.description,
+        )
         pages = create_pages(lambda: self.state)
         self._edge = EdgeApp(
             service=Service(engine, cards),
             cards=cards,
             door=OpenDoor(),
-            origins=Origins(hosts=self._hosts(), origins=self._origins()),
+            origins=origins_from_urls(
+                self._base_url, (*host.bind, *self.bound), host.allowed_hosts, host.allowed_origins
+            ),
             limits=Limits(body_bytes=settings.wire.body_bytes),
             inner=pages,
+            sole_tenant=next(iter(registry.tenants)) if len(registry.tenants) == 1 else None,
         )
-        self._resources.push_async_callback(engine.stop, timedelta(0), self.hurry)
+        self._resources.push_async_callback(engine.close)
         await engine.start()
         self._engine = engine
         self.tenants = tuple(registry.tenants)
-
-    def _hosts(self) -> frozenset[str]:
-        """Return the Host headers that are served: the public URL's, the binds', and the configured ones."""
-        host = self._settings.host
-        own = {urlsplit(self._base_url).netloc, *host.bind, *self.bound}
-        loopback = {
-            f"{name}:{port}"
-            for known, _, port in (address.rpartition(":") for address in own)
-            if known in LOOPBACK_NAMES
-            for name in LOOPBACK_NAMES
-        }
-        return frozenset(name.lower() for name in own | loopback | set(host.allowed_hosts))
-
-    def _origins(self) -> frozenset[str]:
-        return frozenset((_origin(self._base_url), *self._settings.host.allowed_origins))
-
-
-def _origin(url: str) -> str:
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def _runner_for(agent: Agent) -> Runner:

@@ -42,7 +42,7 @@ class HostedApp:
             host = await self._started()
         except (StartFault, SettingsFault) as fault:
             for line in fault.faults:
-                log.error("start: %s", line)
+                log.error("start: %s", line)  # noqa: TRY400 - a fault is a sentence for the operator, not a traceback
             await send({"type": "lifespan.startup.failed", "message": "\n".join(fault.faults)})
             return
         try:
@@ -62,6 +62,13 @@ class HostedApp:
         await host.start()
         self._host = host
         return host
+
+
+async def follow(receive: Receive, send: Send) -> None:
+    """Go along with a server's lifespan where the host is started and stopped by somebody else."""
+    for step in ("startup", "shutdown"):
+        await receive()
+        await send({"type": f"lifespan.{step}.complete"})
 
 
 def _reaches_loopback(scope: Scope) -> bool:

@@ -4,18 +4,22 @@ import asyncio
 import contextlib
 import gc
 import logging
+import os
 import signal
 import socket
 import sys
 from collections.abc import Callable, Sequence
-from typing import Final
+from typing import Final, cast
 
 from hypercorn.asyncio import serve as hypercorn_serve
 from hypercorn.config import Config
+from hypercorn.typing import ASGIFramework
 
 from innkeeper.app.host import Host
+from innkeeper.app.lifespan import follow
 from innkeeper.app.logs import configure_logs
 from innkeeper.contract.errors import StartFault
+from innkeeper.edge.app import Receive, Scope, Send
 from innkeeper.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -63,16 +67,20 @@ async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable
     async def stopped() -> None:
         await signals.get()
         log.info("stopping: no new connections, turns may end")
-        for listener in sockets:
-            _stop_listening(listener)
+        for listener, number in zip(sockets, numbers, strict=True):
+            _stop_listening(listener, number)
         hurrying = asyncio.ensure_future(_hurry(signals, host))
         try:
             await host.drain()
         finally:
             hurrying.cancel()
 
+    async def served(scope: Scope, receive: Receive, send: Send) -> None:
+        await (follow(receive, send) if scope["type"] == "lifespan" else host(scope, receive, send))
+
     config = Config()
-    config.bind = [f"fd://{listener.fileno()}" for listener in sockets]
+    numbers = [os.dup(listener.fileno()) for listener in sockets]  # the server closes what it is given
+    config.bind = [f"fd://{number}" for number in numbers]
     config.graceful_timeout = CLOSING_SECONDS
     config.include_server_header = False
     config.errorlog = logging.getLogger("hypercorn.error")
@@ -81,7 +89,7 @@ async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable
     gc.collect()
     gc.freeze()  # what a start leaves behind stays: the collector need not walk it again
     listening()
-    await hypercorn_serve(host, config, shutdown_trigger=stopped, mode="asgi")
+    await hypercorn_serve(cast("ASGIFramework", served), config, shutdown_trigger=stopped, mode="asgi")
 
 
 async def _hurry(signals: "asyncio.Queue[int]", host: Host) -> None:
@@ -110,8 +118,8 @@ def _address(listener: socket.socket) -> str:
     return f"[{name}]:{port}" if listener.family == socket.AF_INET6 else f"{name}:{port}"
 
 
-def _stop_listening(listener: socket.socket) -> None:
-    """Refuse new connections while those that are open are served on; the server closes the socket later."""
-    asyncio.get_running_loop().remove_reader(listener.fileno())
+def _stop_listening(listener: socket.socket, number: int) -> None:
+    """Refuse new connections while those that are open are served on; ``number`` is the server's descriptor of it."""
+    asyncio.get_running_loop().remove_reader(number)
     with contextlib.suppress(OSError):  # not every platform shuts a listening socket down; there it is closed later
         listener.shutdown(socket.SHUT_RDWR)

@@ -5,7 +5,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
 
 from innkeeper.contract.message import Part
 from innkeeper.contract.turn import Ask, Turn
@@ -18,6 +18,19 @@ Answer: TypeAlias = str | Part | Sequence[Part] | Ask | None
 
 Handler: TypeAlias = Callable[[Turn], Awaitable[Answer]] | Callable[[Turn], AsyncIterator[str | Part]]
 """A coroutine function that answers, or an async generator that streams text and parts."""
+
+
+class Executor(Protocol):
+    """The shape of an a2a-sdk ``AgentExecutor`` instance, by which the host recognises one."""
+
+    async def execute(self, context: Any, event_queue: Any) -> None:
+        """Run the agent; what it has to say goes into the queue."""
+        ...
+
+    async def cancel(self, context: Any, event_queue: Any) -> None:
+        """Stop the run."""
+        ...
+
 
 SessionScope = Literal["context", "caller"]
 
@@ -67,7 +80,7 @@ class Agent:
     """
 
     id: str
-    handler: Handler | Any
+    handler: Handler | Executor
     _: KW_ONLY
     name: str = ""
     description: str = ""
@@ -110,17 +123,17 @@ class Agent:
             object.__setattr__(self, "resumable", not is_executor(self.handler))
 
 
-def is_streaming(handler: object) -> bool:
+def is_streaming(handler: object) -> TypeGuard[Callable[[Turn], AsyncIterator[str | Part]]]:
     """Tell whether the handler is an async generator function, or a callable object whose call is one."""
     return inspect.isasyncgenfunction(handler) or inspect.isasyncgenfunction(getattr(handler, "__call__", None))  # noqa: B004
 
 
-def is_coroutine_function(handler: object) -> bool:
+def is_coroutine_function(handler: object) -> TypeGuard[Callable[[Turn], Awaitable[Answer]]]:
     """Tell whether calling the handler gives a coroutine."""
     return inspect.iscoroutinefunction(handler) or inspect.iscoroutinefunction(getattr(handler, "__call__", None))  # noqa: B004
 
 
-def is_executor(handler: object) -> bool:
+def is_executor(handler: object) -> TypeGuard[Executor]:
     """Tell whether the handler has the shape of an a2a-sdk ``AgentExecutor`` instance."""
     return not isinstance(handler, type) and all(
         inspect.iscoroutinefunction(getattr(handler, name, None)) for name in ("execute", "cancel")

@@ -91,7 +91,7 @@ class Engine:
     # --- start and stop -------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Take up what a former run of the host left unfinished. Call ``stop`` from the same task."""
+        """Take up what a former run of the host left unfinished. Call ``close`` from the same task."""
         self._tasks = await anyio.create_task_group().__aenter__()
         for turn in await self._means.store.unfinished():
             tenant = self._tenants.get(turn.tenant)
@@ -106,7 +106,7 @@ class Engine:
     async def stop(self, grace: timedelta, hurry: asyncio.Event) -> None:
         """Take no more, give running turns ``grace`` to end, put back the rest, and end every stream.
 
-        ``hurry`` may be set to cut the grace short.
+        ``hurry`` may be set to cut the grace short. Stopping twice is once.
         """
         self.stopping = True
         with anyio.move_on_after(grace.total_seconds()):
@@ -117,6 +117,12 @@ class Engine:
             run.stop(Stop.SHUTDOWN)
         await self._idle.wait()
         self._bus.close()
+
+    async def close(self) -> None:
+        """Stop at once, unless that has been done, and end every task of the engine's own."""
+        hurry = asyncio.Event()
+        hurry.set()
+        await self.stop(timedelta(0), hurry)
         if self._tasks is not None:
             await self._tasks.__aexit__(None, None, None)
             self._tasks = None

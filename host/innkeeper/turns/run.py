@@ -136,7 +136,7 @@ class Run:
 
     async def _handle(self, turn: Turn) -> None:
         limit = self._tenant.turn_timeout
-        foreign = Foreign(
+        foreign: Foreign[Outcome] = Foreign(
             lambda: self._runner(turn, self._outlet),
             name=f"{self._tenant.id}: turn of task {self.record.task_id}",
             strays=self._means.strays,

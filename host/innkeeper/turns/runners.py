@@ -3,7 +3,7 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Final
 
-from innkeeper.contract.agent import Agent, is_streaming
+from innkeeper.contract.agent import Agent, is_coroutine_function, is_streaming
 from innkeeper.contract.errors import InnkeeperError
 from innkeeper.contract.message import Part, text_of
 from innkeeper.contract.turn import Ask, Refuse, Turn
@@ -19,8 +19,16 @@ class WrongAnswer(InnkeeperError):
 
 
 def runner_from_handler(agent: Agent) -> Runner:
-    """Make a coroutine function or an async generator function runnable."""
-    return _stream(agent.handler) if is_streaming(agent.handler) else _answer(agent.handler)
+    """Make a coroutine function or an async generator function runnable.
+
+    Raises:
+        TypeError: the agent's handler is neither.
+    """
+    if is_streaming(agent.handler):
+        return _stream(agent.handler)
+    if is_coroutine_function(agent.handler):
+        return _answer(agent.handler)
+    raise TypeError(f"agent {agent.id!r}: its handler is of another form")
 
 
 def _answer(handler: Callable[[Turn], Awaitable[object]]) -> Runner:
