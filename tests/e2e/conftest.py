@@ -17,13 +17,16 @@ DISTRIBUTIONS = sorted(
 )
 
 TENANTS = """
-[tenants.hello]
-use = []
-[tenants.echo]
-use = []
-[tenants.untouched]
-agent = "echo"
-use = []
+[tenants]
+echo = { use = [] }
+executor = { use = [] }
+fails = { use = [] }
+flood = { use = [] }
+hello = { use = [] }
+waits = { use = [] }
+untouched = { agent = "echo", use = [] }
+guarded = { agent = "counter", use = ["doorkeeper"] }
+besieged = { agent = "counter", use = ["raises-now", "raises-later", "hangs", "ignores-cancel", "says-no"] }
 """
 
 
@@ -53,9 +56,17 @@ def config(tmp_path: Path) -> Callable[..., Path]:
 def host(plugins: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[LiveHost]:
     """One host for every test that leaves it as it was."""
     path = tmp_path_factory.mktemp("host") / "innkeeper.toml"
+    runs = path.with_name("runs")
     path.write_text(f'[host]\nbind = ["127.0.0.1:0"]\n{TENANTS}')
-    with running_host(path, plugins) as running:
+    with running_host(path, plugins, COUNTER_FILE=str(runs)) as running:
         yield running
+
+
+@pytest.fixture
+def runs(host: LiveHost) -> Callable[[], list[str]]:
+    """Read which tasks the agent ``counter`` has been run for, in order."""
+    file = host.errors.with_name("runs")
+    return lambda: [line.split()[0] for line in file.read_text().splitlines()] if file.exists() else []
 
 
 @pytest.fixture

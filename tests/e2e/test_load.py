@@ -12,7 +12,7 @@ import pytest
 from a2a.types import GetTaskRequest, ListTasksRequest, TaskState
 from livehost import running_host
 
-TENANTS = "[tenants.flood]\nuse = []\n[tenants.echo]\nuse = []\n"
+TENANTS = "[tenants]\nflood = { use = [] }\necho = { use = [] }\n"
 CONCURRENCY = 16
 GROWTH_BYTES = 24 * 2**20
 """What 1 000 turns may leave in memory: pages that SQLite's caches and the allocator take once and then reuse. A host

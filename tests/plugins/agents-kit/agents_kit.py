@@ -73,6 +73,15 @@ async def counter(turn: Turn) -> str:
     return f"attempt {turn.attempt}"
 
 
+async def stumbles(turn: Turn) -> str:
+    """Count the run; the first attempt never ends by itself."""
+    answer = await counter(turn)
+    await turn.progress("begun")
+    if turn.attempt == 1:
+        await asyncio.Event().wait()
+    return answer
+
+
 class Executor(AgentExecutor):
     """An agent of the a2a-sdk, as its own server would run it."""
 
@@ -100,6 +109,7 @@ HANDLERS = {
     "slow": slow,
     "stream": stream,
     "stubborn": stubborn,
+    "stumbles": stumbles,
     "waits": slow,
 }
 
