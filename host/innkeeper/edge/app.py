@@ -1,0 +1,167 @@
+"""The wire as one ASGI app: what it owns it answers, everything else goes on to the app within."""
+
+import re
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Final, TypeAlias
+
+from innkeeper.edge.cards import Cards
+from innkeeper.edge.door import Door
+from innkeeper.edge.faults import NewId, answerable, fresh_id
+from innkeeper.edge.hosts import Origins, origins_from_urls
+from innkeeper.edge.http import (
+    ASGI,
+    ClientGone,
+    Exchange,
+    Limits,
+    Receive,
+    Refusal,
+    Reply,
+    Scope,
+    Send,
+    allow,
+    conditional,
+    refusal,
+)
+from innkeeper.edge.jsonrpc import JsonRpc
+from innkeeper.edge.service import Service
+
+STATUS_PATHS: Final = frozenset({"/healthz", "/readyz"})
+"""Served under any name: probes come with whatever Host they have, and get a status and nothing else."""
+
+CARD_CACHE: Final = "public, max-age=300"
+PRIVATE_CARD_CACHE: Final = "private, no-store"
+KEYS_CACHE: Final = "public, max-age=3600"
+
+__all__ = ["ASGI", "EdgeApp", "Limits", "Origins", "Receive", "Scope", "Send", "origins_from_urls"]
+
+_AGENT_PATH: Final = re.compile(r"/agents/(?P<tenant>[^/]+)(?P<rest>/|/\.well-known/agent-card\.json)?")
+
+Handler: TypeAlias = Callable[[Exchange, str | None], Awaitable[None]]
+Methods: TypeAlias = Mapping[str, Handler]
+
+
+class EdgeApp:
+    """Routes requests to cards, keys and bindings.
+
+    Each passes the checks in this order: host and origin, path, method, door; only then is its body read.
+    ``inner`` gets what is not ours, after the first of these; without one that is 404. ``sole_tenant`` is who is meant
+    by a request that names no tenant. ``public_tenant_cards`` shows tenants' cards to everybody.
+    """
+
+    def __init__(
+        self,
+        *,
+        service: Service,
+        cards: Cards,
+        door: Door,
+        origins: Origins,
+        limits: Limits,
+        inner: ASGI | None = None,
+        sole_tenant: str | None = None,
+        public_tenant_cards: bool = True,
+        new_id: NewId = fresh_id,
+    ) -> None:
+        self._cards = cards
+        self._door = door
+        self._origins = origins
+        self._rpc = JsonRpc(service, limits, new_id=new_id, sole_tenant=sole_tenant)
+        self._new_id = new_id
+        self._public_tenant_cards = public_tenant_cards
+        self._inner = inner or _nothing_else
+        rpc_methods: Methods = {"POST": self._post_rpc}
+        self._paths: Mapping[str, Methods] = {
+            "/.well-known/agent-card.json": _reading(self._get_stub_card),
+            "/.well-known/jwks.json": _reading(self._get_keys),
+            "/a2a": rpc_methods,
+            "/a2a/": rpc_methods,
+        }
+        self._agent_paths: Mapping[str | None, Methods] = {
+            None: rpc_methods,
+            "/": rpc_methods,
+            "/.well-known/agent-card.json": _reading(self._get_tenant_card),
+        }
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one HTTP request. WebSockets are turned away; no other scope is taken.
+
+        Raises:
+            ValueError: the scope is of another type.
+        """
+        if scope["type"] == "websocket":
+            await receive()
+            await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] != "http":
+            raise ValueError(f"not an HTTP scope: {scope['type']}")
+        elif scope["path"] in STATUS_PATHS:
+            await self._inner(scope, receive, send)
+        else:
+            await self._http(Exchange(scope, receive, send))
+
+    async def _http(self, exchange: Exchange) -> None:
+        try:
+            self._origins.check(exchange)
+            methods, tenant = self._route(exchange.path)
+            if methods is not None:
+                await self._own(exchange, methods, tenant)
+                return
+        except Refusal as refused:
+            await exchange.reply(refused.reply)
+            return
+        await self._inner(exchange.scope, exchange.receive, exchange.send)
+
+    async def _own(self, exchange: Exchange, methods: Methods, tenant: str | None) -> None:
+        handler = methods.get(exchange.method)
+        if handler is None:
+            raise refusal(405, "", allow(methods))
+        try:
+            await handler(exchange, tenant)
+        except ClientGone:
+            pass
+        except Refusal:
+            raise
+        except Exception as error:
+            if exchange.started:
+                raise
+            raise refusal(500, answerable(error, self._new_id).message) from None
+
+    def _route(self, path: str) -> tuple[Methods | None, str | None]:
+        """Find the methods of a path and the tenant in it; no methods means that the path is not ours.
+
+        Raises:
+            Refusal: 404, it is ours and there is nothing.
+        """
+        if methods := self._paths.get(path):
+            return methods, None
+        if match := _AGENT_PATH.fullmatch(path):
+            return self._agent_paths[match["rest"]], match["tenant"]
+        if path.startswith("/agents/"):
+            raise refusal(404, "")
+        return None, None
+
+    async def _post_rpc(self, exchange: Exchange, tenant: str | None) -> None:
+        caller = await self._door.admit(exchange)
+        await self._rpc.answer(exchange, caller, tenant)
+
+    async def _get_stub_card(self, exchange: Exchange, _: str | None) -> None:
+        card = self._cards.stub()
+        await exchange.reply(conditional(exchange, card.body, card.etag, CARD_CACHE))
+
+    async def _get_tenant_card(self, exchange: Exchange, tenant: str | None) -> None:
+        if not self._public_tenant_cards:
+            await self._door.admit(exchange)
+        card = self._cards.find_tenant_card(tenant or "", by_path=True)
+        if card is None:
+            raise refusal(404, "")
+        cache = CARD_CACHE if self._public_tenant_cards else PRIVATE_CARD_CACHE
+        await exchange.reply(conditional(exchange, card.body, card.etag, cache))
+
+    async def _get_keys(self, exchange: Exchange, _: str | None) -> None:
+        await exchange.reply(Reply(200, self._cards.jwks(), ((b"cache-control", KEYS_CACHE.encode()),)))
+
+
+def _reading(handler: Handler) -> Methods:
+    return {"GET": handler, "HEAD": handler}
+
+
+async def _nothing_else(scope: Scope, receive: Receive, send: Send) -> None:
+    await Exchange(scope, receive, send).reply(refusal(404, "").reply)

@@ -1,0 +1,207 @@
+"""The operations of A2A (v1.0 §3.1) for one verified caller at one tenant, whatever binding they came by."""
+
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Self
+
+from a2a.types import a2a_pb2 as pb
+
+from innkeeper.contract.caller import Caller
+from innkeeper.contract.errors import InvalidParams, PushNotSupported, TaskNotFound, UnsupportedOperation
+from innkeeper.edge import pages
+from innkeeper.edge.cards import Cards
+from innkeeper.edge.wire import Incoming, incoming_from_request, list_json, task_json
+from innkeeper.ports.events import TERMINAL, Committed, State
+from innkeeper.ports.store import OwnTasks, TaskView
+from innkeeper.registry.tenants import Tenant
+from innkeeper.turns.bus import Watch
+from innkeeper.turns.engine import Engine, Submission
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """Who calls whom. ``by_path``: the path named the tenant, so that the answer may leave it out."""
+
+    tenant: Tenant
+    caller: Caller
+    by_path: bool
+
+
+class Stream:
+    """The events of a task for one reader: a snapshot unless all are there, then what follows it, without gap.
+
+    Use it as a context manager, from the moment it is made: that is what ends the watch.
+    """
+
+    def __init__(self, task_id: str, watch: Watch | None, snapshot: Committed | None = None) -> None:
+        self.task_id = task_id
+        self._watch = watch
+        self._snapshot = snapshot
+        self._seen = 0 if snapshot is None else snapshot.seq
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._watch is not None:
+            await self._watch.aclose()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> Committed:
+        if self._snapshot is not None:
+            snapshot, self._snapshot = self._snapshot, None
+            return snapshot
+        while self._watch is not None:
+            committed = await anext(self._watch)
+            if committed.seq > self._seen:
+                return committed
+        raise StopAsyncIteration
+
+
+class Service:
+    """One method per operation. Each answers the bytes of its response message, or a stream of such bytes.
+
+    What they raise is ``Answerable``; ``Unavailable`` among it means that nothing was done and a later try may do.
+    """
+
+    def __init__(self, engine: Engine, cards: Cards) -> None:
+        self._engine = engine
+        self._cards = cards
+
+    def find_tenant(self, tenant_id: str) -> Tenant | None:
+        """Return the tenant of that id."""
+        return self._engine.find_tenant(tenant_id)
+
+    async def send(self, call: Call, request: pb.SendMessageRequest) -> bytes:
+        """Take a message; answer when its task has settled, or at once if the caller asked for that (§3.1.1)."""
+        incoming = _incoming(request)
+        admitted = await self._engine.submit(call.tenant, call.caller, _submission(incoming))
+        if not incoming.return_immediately:
+            await self._engine.until_settled(admitted.task.id)
+        view = await self._view(call, admitted.task.id, incoming.history_length)
+        return b'{"task":%b}' % task_json(view)
+
+    async def stream(self, call: Call, request: pb.SendMessageRequest) -> Stream:
+        """Take a message and follow its task until that settles (§3.1.2).
+
+        A message that was taken before, and one to a task that has events already, starts with a snapshot.
+        """
+        _require_streaming(call)
+        incoming = _incoming(request)
+        admitted, watch = await self._engine.submit_and_watch(call.tenant, call.caller, _submission(incoming))
+        if watch.from_start:
+            return Stream(admitted.task.id, watch)
+        return await self._snapshot_and_rest(call, admitted.task.id, watch, incoming.history_length)
+
+    async def get(self, call: Call, request: pb.GetTaskRequest) -> bytes:
+        """Read a task (§3.1.3)."""
+        return task_json(await self._view(call, _required_id(request.id), _history_length(request)))
+
+    async def list(self, call: Call, request: pb.ListTasksRequest) -> bytes:
+        """Read a page of the caller's tasks at this tenant (§3.1.4)."""
+        scope = pages.Scope(call.tenant.id, call.caller.key)
+        query = pages.query_from_request(request, scope, _history_length(request))
+        page = await self._own(call).list(query)
+        return list_json(page, pages.next_token(page, query, scope), query.limit)
+
+    async def cancel(self, call: Call, request: pb.CancelTaskRequest) -> bytes:
+        """Cancel a task and read it (§3.1.5)."""
+        task_id = _required_id(request.id)
+        await self._engine.cancel(call.tenant.id, call.caller, task_id)
+        return task_json(await self._view(call, task_id, None))
+
+    async def subscribe(self, call: Call, request: pb.SubscribeToTaskRequest) -> Stream:
+        """Follow a task from now on, beginning with a snapshot (§3.1.6).
+
+        A task that waits for its caller has nothing to follow: the snapshot is all of it.
+        """
+        _require_streaming(call)
+        task_id = _required_id(request.id)
+        watch = self._engine.watch(task_id)  # before the snapshot, so that nothing falls between the two
+        return await self._snapshot_and_rest(call, task_id, watch, refused=TERMINAL)
+
+    async def card(self, call: Call, request: pb.GetExtendedAgentCardRequest) -> bytes:
+        """Read the tenant's card (§3.1.11)."""
+        card = self._cards.find_tenant_card(call.tenant.id, by_path=call.by_path)
+        if card is None:
+            raise UnsupportedOperation
+        return card.body
+
+    async def push_config(self, call: Call, request: object) -> bytes:
+        """Refuse the four operations on push configurations (§3.1.7 to §3.1.10)."""
+        raise PushNotSupported
+
+    def _own(self, call: Call) -> OwnTasks:
+        return self._engine.own_tasks(call.tenant.id, call.caller.key)
+
+    async def _view(self, call: Call, task_id: str, history_length: int | None) -> TaskView:
+        view = await self._own(call).find(task_id, history_length=history_length)
+        if view is None:
+            raise TaskNotFound
+        return view
+
+    async def _snapshot_and_rest(
+        self,
+        call: Call,
+        task_id: str,
+        watch: Watch | None,
+        history_length: int | None = None,
+        refused: frozenset[State] = frozenset(),
+    ) -> Stream:
+        try:
+            snapshot = await self._snapshot(call, task_id, history_length, refused)
+        except BaseException:
+            if watch is not None:
+                await watch.aclose()
+            raise
+        return Stream(task_id, watch, snapshot)
+
+    async def _snapshot(
+        self, call: Call, task_id: str, history_length: int | None, refused: frozenset[State]
+    ) -> Committed:
+        view = await self._view(call, task_id, history_length)
+        if view.task.state in refused:
+            raise UnsupportedOperation("The task has ended")
+        return Committed(task_id, view.task.seq, b'{"task":%b}' % task_json(view), view.task.state)
+
+
+def _incoming(request: pb.SendMessageRequest) -> Incoming:
+    incoming = incoming_from_request(request)
+    if incoming.wants_push:
+        raise PushNotSupported
+    return incoming
+
+
+def _submission(incoming: Incoming) -> Submission:
+    return Submission(
+        message_id=incoming.message_id,
+        digest=incoming.digest,
+        body=incoming.body,
+        task_id=incoming.task_id,
+        context_id=incoming.context_id,
+        metadata=incoming.metadata,
+    )
+
+
+def _require_streaming(call: Call) -> None:
+    if not call.tenant.agent.streaming:
+        raise UnsupportedOperation("This agent does not stream")
+
+
+def _required_id(task_id: str) -> str:
+    if not task_id:
+        raise InvalidParams("id is required")
+    return task_id
+
+
+def _history_length(request: pb.GetTaskRequest | pb.ListTasksRequest) -> int | None:
+    """None means unsaid, which is not 0: all of the history against none of it (§3.2.4)."""
+    if not request.HasField("history_length"):
+        return None
+    if request.history_length < 0:
+        raise InvalidParams("historyLength must not be negative")
+    return request.history_length

@@ -1,0 +1,27 @@
+"""Which version of the protocol a request asks for (A2A v1.0 §3.6)."""
+
+import re
+from typing import Final
+from urllib.parse import parse_qs
+
+from innkeeper.contract.errors import VersionNotSupported
+from innkeeper.edge.http import Exchange
+
+_SERVED: Final = re.compile(r"1\.0(\.\d{1,9})?", re.ASCII)
+_NAME: Final = "A2A-Version"
+
+
+def check_version(exchange: Exchange) -> None:
+    """Refuse a version that is not served; the header wins over the query parameter, and neither is fine.
+
+    Without a version the method's name decides: no two versions share one.
+
+    Raises:
+        VersionNotSupported: the text names what is served.
+    """
+    asked = [value for value in exchange.header(b"a2a-version") if value]
+    query: bytes = exchange.scope.get("query_string", b"")
+    if not asked and query:
+        asked = parse_qs(query.decode("latin-1")).get(_NAME, [])
+    if asked and (len(asked) > 1 or not _SERVED.fullmatch(asked[0])):
+        raise VersionNotSupported("This version is not supported; served is 1.0")
