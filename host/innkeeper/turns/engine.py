@@ -283,7 +283,8 @@ class Engine:
         live.turns -= 1
         if not live.turns:
             del self._live[turn.task_id]
-            self._bus.end(turn.task_id)
+            if not self.stopping:  # a turn that is put back has not ended: those who wait for it are told so
+                self._bus.end(turn.task_id)
 
 
 async def _cancel_after(event: asyncio.Event, scope: anyio.CancelScope) -> None:
