@@ -208,6 +208,13 @@ async def test_what_is_no_url_is_refused(url: str) -> None:
         [update async for update in call(url, "hi", token="t")]
 
 
+def test_an_update_is_one_line_of_json_whatever_it_says() -> None:
+    update = status("WORKING", "a\u2028b\nc")
+    line = json_line(ParseDict(update, pb.StreamResponse()))
+    assert json.loads(line) == update
+    assert len(line.splitlines()) == 1
+
+
 def printed(updates: Iterable[dict[str, Any]]) -> str:
     transcript = Transcript()
     return "".join(transcript.add(ParseDict(update, pb.StreamResponse())) for update in updates)

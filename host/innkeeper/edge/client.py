@@ -15,6 +15,7 @@ from google.protobuf import json_format  # type: ignore[import-untyped]
 
 from innkeeper.contract.errors import InnkeeperError
 from innkeeper.edge.wire import part_from_proto, state_from_proto
+from innkeeper.edge.wire.bodies import json_bytes
 from innkeeper.ports.events import SETTLED, State
 
 TIMEOUT: Final = httpx.Timeout(10, read=None)
@@ -53,7 +54,7 @@ async def call(
 
 def json_line(update: a2a_pb2.StreamResponse) -> str:
     """Write an update as one line of A2A JSON."""
-    return str(json_format.MessageToJson(update, indent=None, ensure_ascii=False))
+    return json_bytes(json_format.MessageToDict(update)).decode()
 
 
 def find_state(update: a2a_pb2.StreamResponse) -> State | None:
