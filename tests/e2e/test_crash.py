@@ -40,7 +40,7 @@ async def test_a_turn_accepted_right_before_kill_9_completes_after_the_restart(c
             host.stop(signal.SIGKILL)
     begun = len(runs.read_text().splitlines())
     with running_host(path, plugins, COUNTER_FILE=str(runs)) as host:
-        async with client_of(host.agent("counter"), streaming=False) as client:
+        async with client_of(host.agent("counter")) as client:
             task = await settled(client, accepted.id)
     assert task.id == accepted.id
     assert task.status.state == TaskState.TASK_STATE_COMPLETED

@@ -91,6 +91,7 @@ async def test_a_completed_task_is_not_canceled(host, client_of):
 async def test_subscribe_starts_with_a_snapshot_and_ends_with_the_task(host, client_of):
     async with client_of(host.agent("waits"), streaming=False) as client:
         running = await sent(client, sending("go", return_immediately=True))
+    async with client_of(host.agent("waits")) as client:
         responses = []
         async for response in client.subscribe(SubscribeToTaskRequest(id=running.id)):
             if not responses:
