@@ -82,6 +82,8 @@ def _load(manager: _Hooks, record: PluginRecord) -> Sequence[str]:
         reasons = tuple(faults_of_object(plugin)) or tuple(
             reason for marked in marked_in(plugin) for reason in faults_of(marked, bound=_is_bound(plugin, marked))
         )
+        if twin := manager.get_name(plugin):
+            return (f"{record.entry_point} is already the plugin {twin!r}",)
         if not reasons:
             manager.register(plugin, record.name)
     except Exception as error:

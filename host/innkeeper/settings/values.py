@@ -33,6 +33,12 @@ def duration_from_text(value: object) -> timedelta:
         raise ValueError("the duration is too long") from None
 
 
+def _positive(value: timedelta) -> timedelta:
+    if value <= timedelta(0):
+        raise ValueError("the duration must be longer than zero")
+    return value
+
+
 def split_bind(bind: str) -> tuple[str, int]:
     """Return host and port of "127.0.0.1:8080" or "[::1]:8080"; the host without brackets.
 
@@ -45,7 +51,10 @@ def split_bind(bind: str) -> tuple[str, int]:
     if not colon or not port.isascii() or not port.isdecimal() or int(port) > 65535:
         raise ValueError('a bind is "host:port", such as "127.0.0.1:8080", with a port of 0 to 65535')
     if host.startswith("[") and host.endswith("]"):
-        return str(ipaddress.IPv6Address(host[1:-1])), int(port)
+        try:
+            return str(ipaddress.IPv6Address(host[1:-1])), int(port)
+        except ValueError:
+            raise ValueError("what stands in brackets is an IPv6 address") from None
     if ":" in host:
         raise ValueError('an IPv6 address is written in brackets, such as "[::1]:8080"')
     if not _NAME.fullmatch(host):
@@ -121,8 +130,8 @@ def _unit(unit: str) -> Any:
 
 
 Duration = Annotated[timedelta, BeforeValidator(duration_from_text), _unit("duration")]
-PositiveDuration = Annotated[Duration, Field(gt=timedelta(0))]
-Count = Annotated[int, BeforeValidator(_number), Field(ge=1)]
+PositiveDuration = Annotated[Duration, AfterValidator(_positive)]
+Count = Annotated[int, Field(ge=1), BeforeValidator(_number)]
 TurnCount = Annotated[Count, _unit("turns")]
 Attempts = Annotated[Count, _unit("attempts")]
 Bytes = Annotated[Count, _unit("bytes")]

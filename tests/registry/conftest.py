@@ -1,0 +1,61 @@
+"""Distributions of one file, installed into a folder on the path."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from innkeeper.registry.discovery import GROUP
+from innkeeper.registry.foreign import Strays
+
+
+@pytest.fixture
+def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
+    """Write a distribution's metadata and its module, as an installer would; imported ones are forgotten again."""
+    monkeypatch.syspath_prepend(tmp_path)
+    modules: list[str] = []
+
+    def installing(
+        distribution: str,
+        code: str = "",
+        *,
+        entry_points: str | None = None,
+        group: str = GROUP,
+        requires: tuple[str, ...] = (),
+        version: str = "1.0",
+        folder: Path = tmp_path,
+    ) -> Path:
+        module = distribution.replace("-", "_")
+        modules.append(module)
+        info = folder / f"{module}-{version}.dist-info"
+        info.mkdir(parents=True)
+        lines = ["Metadata-Version: 2.1", f"Name: {distribution}", f"Version: {version}"]
+        (info / "METADATA").write_text("\n".join([*lines, *(f"Requires-Dist: {line}" for line in requires)]) + "\n")
+        entries = f"{distribution} = {module}" if entry_points is None else entry_points
+        (info / "entry_points.txt").write_text(f"[{group}]\n{entries}\n")
+        (folder / f"{module}.py").write_text(dedent(code))
+        return folder
+
+    yield installing
+    for module in modules:
+        sys.modules.pop(module, None)
+
+
+@pytest.fixture
+def strays() -> Strays:
+    return Strays()
+
+
+@pytest.fixture
+def all_gone(strays: Strays) -> Callable[[], Awaitable[None]]:
+    """Wait until the last stray has ended."""
+
+    async def gone() -> None:
+        async with asyncio.timeout(5):
+            while strays.count:  # noqa: ASYNC110 - threads end where no event of the loop tells
+                await asyncio.sleep(0.001)
+
+    return gone
