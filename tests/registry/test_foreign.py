@@ -37,6 +37,7 @@ class Guest:
     def __init__(self):
         self.cancels = 0
         self.begun = asyncio.Event()
+        self.refused = asyncio.Event()
         self.released = asyncio.Event()
 
     async def stay(self):
@@ -46,6 +47,7 @@ class Guest:
                 await self.released.wait()
             except asyncio.CancelledError:
                 self.cancels += 1
+                self.refused.set()
         return "left"
 
 
@@ -151,6 +153,34 @@ async def test_a_cancel_scope_around_the_caller_still_cancels_the_code_once(stra
     assert scope.cancelled_caught
     assert (guest.cancels, strays.names()) == (1, ("guest",))
     guest.released.set()
+    await all_gone()
+
+
+async def test_a_cancel_scope_around_the_caller_grants_the_code_its_grace(strays):
+    tidied = []
+
+    async def tidies():
+        try:
+            await asyncio.Event().wait()
+        finally:
+            await asyncio.sleep(SOON)
+            tidied.append(True)
+
+    with anyio.move_on_after(SOON):
+        await run_foreign(tidies, deadline=60, grace=60, name="guest", strays=strays)
+    assert (tidied, strays.count) == ([True], 0)
+
+
+async def test_two_who_stop_it_at_the_same_time_cancel_it_once(strays, all_gone):
+    guest = Guest()
+    foreign = Foreign(guest.stay, name="guest", strays=strays)
+    await guest.begun.wait()
+    first = asyncio.create_task(foreign.stop(60))
+    await guest.refused.wait()
+    await foreign.stop(SOON)
+    assert (guest.cancels, strays.count) == (1, 1)
+    guest.released.set()
+    await first
     await all_gone()
 
 
@@ -260,3 +290,19 @@ async def test_a_thread_that_was_not_free_in_time_does_not_run_the_code_later(ru
     assert outcome == TimedOut(SOON, left_behind=False)
     assert strays.count == 0
     assert not ran.is_set()
+
+
+async def test_a_thread_that_picks_the_code_up_just_as_it_is_abandoned_does_not_run_it(strays, monkeypatch):
+    picked_up = []
+
+    async def canceled_meanwhile(function, **_):
+        picked_up.append(function)
+        raise asyncio.CancelledError
+
+    monkeypatch.setattr(anyio.to_thread, "run_sync", canceled_meanwhile)
+    ran = threading.Event()
+    with pytest.raises(asyncio.CancelledError):
+        await run_in_thread(ran.set, name="guest", strays=strays)
+    with pytest.raises(RuntimeError, match="abandoned"):
+        picked_up[0]()
+    assert (ran.is_set(), strays.count) == (False, 0)
