@@ -1,0 +1,5 @@
+"""The embedded store: one SQLite file, one writer with group commit, a few readers."""
+
+from innkeeper.store.opening import open_store
+
+__all__ = ["open_store"]

@@ -1,0 +1,90 @@
+"""What a turn writes while it runs; each step is fenced by the turn, its attempt and its state in one statement."""
+
+import sqlite3
+
+from innkeeper.ports.events import Committed, Event
+from innkeeper.ports.store import Ending, TurnRecord
+from innkeeper.store.event_log import TO_CLAIMED, TO_RUNNING, TO_UNFINISHED, append_to_turn, apply_status
+from innkeeper.store.writer import Written
+
+_REFUSED = Written(False)
+
+
+def claim(connection: sqlite3.Connection, turn: TurnRecord, holder: str) -> Written[bool]:
+    """Begin an attempt of a queued turn."""
+    changed = connection.execute(
+        "UPDATE turns SET state = 'claimed', attempt = attempt + 1, holder = ? WHERE id = ? AND state = 'queued'",
+        (holder, turn.id),
+    )
+    return Written(changed.rowcount == 1)
+
+
+def begin(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event: Event) -> Written[bool]:
+    """Let the claimed attempt run."""
+    logged = append_to_turn(connection, TO_CLAIMED, turn.id, attempt, event)
+    if logged is None:
+        return _REFUSED
+    connection.execute("UPDATE turns SET state = 'running', gated = 1 WHERE id = ?", (turn.id,))
+    apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
+    return _written(turn, logged[1], event)
+
+
+def append(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event: Event) -> Written[bool]:
+    """Write an event of the running attempt."""
+    logged = append_to_turn(connection, TO_RUNNING, turn.id, attempt, event)
+    if logged is None:
+        return _REFUSED
+    apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
+    return _written(turn, logged[1], event)
+
+
+def end(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, ending: Ending) -> Written[bool]:
+    """End the attempt and its turn, with the event that fits."""
+    event = ending.event(_more_waits(connection, turn))
+    if event is None:
+        return Written(_end_turn(connection, turn, attempt, ending))
+    logged = append_to_turn(connection, TO_UNFINISHED, turn.id, attempt, event)
+    if logged is None:
+        return _REFUSED
+    _end_turn(connection, turn, attempt, ending)
+    apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
+    return _written(turn, logged[1], event)
+
+
+def release(connection: sqlite3.Connection, turn: TurnRecord, *, count_attempt: bool) -> Written[None]:
+    """Put a claimed or running turn back into the queue."""
+    connection.execute(
+        "UPDATE turns SET state = 'queued', holder = '', attempt = attempt - ?"
+        " WHERE id = ? AND state IN ('claimed', 'running')",
+        (not count_attempt, turn.id),
+    )
+    return Written(None)
+
+
+def _more_waits(connection: sqlite3.Connection, turn: TurnRecord) -> bool:
+    (more,) = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM turns WHERE task = (SELECT task FROM turns WHERE id = ?1) AND id <> ?1"
+        " AND state IN ('queued', 'claimed', 'running'))",
+        (turn.id,),
+    ).fetchone()
+    return bool(more)
+
+
+def _end_turn(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, ending: Ending) -> bool:
+    row = connection.execute(
+        "UPDATE turns SET state = 'ended', holder = ''"
+        " WHERE id = ? AND attempt = ? AND state IN ('queued', 'claimed', 'running') RETURNING task",
+        (turn.id, attempt),
+    ).fetchone()
+    if row is not None and ending.artifacts is not None:
+        connection.execute(
+            "INSERT INTO artifacts (task, body, folded_seq)"
+            " VALUES (?1, ?2, coalesce((SELECT max(seq) FROM events WHERE task = ?1), 0))"
+            " ON CONFLICT (task) DO UPDATE SET body = excluded.body, folded_seq = excluded.folded_seq",
+            (row[0], ending.artifacts),
+        )
+    return row is not None
+
+
+def _written(turn: TurnRecord, seq: int, event: Event) -> Written[bool]:
+    return Written(True, (Committed(turn.task_id, seq, event.body, event.state),))

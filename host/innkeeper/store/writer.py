@@ -1,0 +1,148 @@
+"""The one writer: whatever has queued is committed together, in one trip to the database thread."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from innkeeper.contract.errors import Answerable, Unavailable
+from innkeeper.ports.events import Committed, EventSink
+from innkeeper.store.connection import Connection
+from innkeeper.store.faults import unavailable
+from innkeeper.store.transactions import Done, Outcome, Transactions, Work
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+BATCH: Final = 512
+"""How many pieces of work share a commit at most."""
+
+THREAD_WATCH_SECONDS: Final = 1.0
+"""How often a commit that takes its time is asked whether its thread still lives."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written(Generic[T]):
+    """What a piece of work answers, and the events to publish once it is on disk."""
+
+    answer: T
+    events: tuple[Committed, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[T]):
+    work: Work[Written[T]]
+    then: Callable[[T], None] | None
+    future: asyncio.Future[T]
+
+    def settle(self, outcome: Outcome[Written[T]], sink: EventSink) -> None:
+        """Publish, call back and answer, in this order."""
+        if isinstance(outcome, Done):
+            for event in outcome.answer.events:
+                _call(sink, event)
+            if self.then is not None:
+                _call(self.then, outcome.answer.answer)
+            if not self.future.done():
+                self.future.set_result(outcome.answer.answer)
+        else:
+            self.fail(outcome.error)
+
+    def fail(self, error: BaseException) -> None:
+        """Answer with the error; where nobody waits any more, one that says more than no is logged."""
+        answer = unavailable(error) or error
+        if not self.future.done():
+            if isinstance(answer, (StopIteration, asyncio.CancelledError)):  # a future cannot carry these as errors
+                answer = RuntimeError(f"{type(error).__name__} raised by work for the database")
+                answer.__cause__ = error
+            self.future.set_exception(answer)
+        elif not isinstance(error, Answerable):
+            log.error("work for the database failed after its caller had left", exc_info=error)
+
+
+class Writer:
+    """Runs work in the order of its submission; nobody who submits ever waits for nothing.
+
+    The event loop on which it is made is the one from which it is used. It owns one task, ended by ``close``, and
+    uses a connection that it leaves open.
+    """
+
+    def __init__(self, connection: Connection, transactions: Transactions, sink: EventSink) -> None:
+        self._connection = connection
+        self._transactions = transactions
+        self._sink = sink
+        self._queue: deque[_Entry[Any]] = deque()
+        self._in_flight: list[_Entry[Any]] = []
+        self._refusal = ""
+        self._wake = asyncio.Event()
+        self._flushing = asyncio.create_task(self._flush_until_closed(), name="store writer")
+
+    def submit(self, work: Work[Written[T]], *, then: Callable[[T], None] | None = None) -> asyncio.Future[T]:
+        """Queue the work now and answer with the future of its answer.
+
+        The work runs even if the future is cancelled. After its commit its events go to the sink, then ``then`` is
+        called with the answer, then the future is resolved. The future raises what the work raised, or ``Unavailable``
+        where it cannot be stored.
+        """
+        entry = _Entry(work, then, asyncio.get_running_loop().create_future())
+        if self._refusal:
+            entry.fail(Unavailable(self._refusal))
+        else:
+            self._queue.append(entry)
+            self._wake.set()
+        return entry.future
+
+    async def close(self) -> None:
+        """Take no more, write what has queued, and end the task."""
+        self._refusal = self._refusal or "The host is shutting down"
+        self._wake.set()
+        try:
+            await asyncio.wait({self._flushing})
+        finally:
+            self._flushing.cancel()
+
+    async def _flush_until_closed(self) -> None:
+        try:
+            while True:
+                await self._wake.wait()
+                self._wake.clear()
+                while self._queue:
+                    await self._flush()
+                if self._refusal:
+                    return
+        except Exception:
+            log.exception("the store's writer has failed")
+        finally:
+            self._refusal = self._refusal or "The host cannot store anything any more"
+            for entry in (*self._in_flight, *self._queue):
+                if not entry.future.done():
+                    entry.fail(Unavailable(self._refusal))
+            self._queue.clear()
+
+    async def _flush(self) -> None:
+        self._in_flight = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+        works = [entry.work for entry in self._in_flight]
+        outcomes = await self._on_thread(works)
+        for entry, outcome in zip(self._in_flight, outcomes, strict=True):
+            entry.settle(outcome, self._sink)
+        self._in_flight = []
+
+    async def _on_thread(self, works: list[Work[Written[Any]]]) -> list[Outcome[Written[Any]]]:
+        trip = asyncio.ensure_future(self._connection.run(lambda _: self._transactions.run(works)))
+        try:
+            while not trip.done():
+                await asyncio.wait({trip}, timeout=THREAD_WATCH_SECONDS)
+                if not trip.done() and not self._connection.alive:
+                    raise RuntimeError("the database thread is gone")
+            return trip.result()
+        finally:
+            trip.cancel()
+
+
+def _call(callback: Callable[[T], None], value: T) -> None:
+    try:
+        callback(value)
+    except Exception:
+        log.exception("a listener of the store failed")
