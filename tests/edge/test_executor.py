@@ -75,6 +75,9 @@ class Heard:
     async def put_artifact(self, piece: ArtifactPiece) -> None:
         self.pieces.append(piece)
 
+    async def earlier(self) -> None:
+        return None
+
     @property
     def texts(self) -> list[str]:
         return ["".join(part.text or "" for part in parts) for parts, _ in self.said]

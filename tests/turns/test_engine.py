@@ -7,6 +7,8 @@ from typing import Any
 
 import anyio
 import pytest
+from a2a.server.tasks import TaskUpdater
+from a2a.types import a2a_pb2
 
 from innkeeper import Agent, Ask, Caller, Part, Refuse, Turn
 from innkeeper.contract.errors import InvalidParams, TaskNotCancelable, TaskNotFound, Unavailable, UnsupportedOperation
@@ -170,6 +172,31 @@ async def test_a_question_waits_for_its_answer_in_the_same_task(engine_with: Any
         assert (task["state"], task["text"], task["history"]) == ("completed", "so this", ["hi", "which?", "this"])
         with pytest.raises(UnsupportedOperation):
             await bench.say("more", task_id=task["id"])
+
+
+class Asking:
+    """An executor in the SDK's usual style: it looks at the task so far to know what a message answers."""
+
+    async def execute(self, context: Any, event_queue: Any) -> None:
+        updater = TaskUpdater(event_queue, context.task_id, context.context_id)
+        say = a2a_pb2.Part
+        if context.current_task is None:
+            await updater.add_artifact([say(text="draft")], artifact_id="d")
+            await updater.requires_input(updater.new_agent_message([say(text="which?")]))
+        else:
+            seen = [part.text for message in context.current_task.history for part in message.parts]
+            seen += [part.text for artifact in context.current_task.artifacts for part in artifact.parts]
+            await updater.complete(updater.new_agent_message([say(text=" / ".join(seen))]))
+
+    async def cancel(self, context: Any, event_queue: Any) -> None: ...
+
+
+async def test_an_executor_is_given_its_task_when_the_answer_to_its_question_comes(engine_with: Any) -> None:
+    async with engine_with(Agent("t", Asking())) as bench:
+        task = await bench.ask("hi")
+        assert (task["state"], task["text"]) == ("input-required", "which?")
+        task = await bench.ask("this", task_id=task["id"])
+        assert (task["state"], task["text"]) == ("completed", "hi / which? / this / draft")
 
 
 async def test_messages_to_a_running_task_are_its_next_turns_and_the_last_one_ends_it(engine_with: Any) -> None:

@@ -31,6 +31,9 @@ class Recorder:
     async def put_progress(self, parts: tuple[Part, ...], message_id: str | None) -> None:
         raise NotImplementedError
 
+    async def earlier(self) -> None:
+        raise NotImplementedError
+
 
 A_TURN: Any = object()
 DATA = Part(data={"n": 1})

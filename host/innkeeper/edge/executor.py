@@ -1,7 +1,7 @@
 """Agents written against the SDK, served as they are: an ``AgentExecutor`` becomes a runner of turns."""
 
 import asyncio
-from typing import TYPE_CHECKING, Final, cast, final
+from typing import TYPE_CHECKING, Final, final
 
 from a2a.types import a2a_pb2
 
@@ -13,8 +13,6 @@ from innkeeper.ports.events import SETTLED, TERMINAL, ArtifactPiece, State
 from innkeeper.ports.running import Outcome, Runner, RunOutlet
 
 if TYPE_CHECKING:
-    from a2a.server.agent_execution import AgentExecutor
-
     from innkeeper.edge.sdk_agents import Event
 
 UNSETTLED: Final = Outcome(
@@ -31,12 +29,14 @@ def runner_from_executor(agent: Agent) -> Runner:
     """
     from innkeeper.edge.sdk_agents import TurnQueue, request_context  # noqa: PLC0415 - it imports the SDK's server
 
-    executor = cast("AgentExecutor", agent.handler)
+    executor = agent.handler
+    if not is_executor(executor):
+        raise TypeError(f"agent {agent.id!r}: its handler is no executor")
 
     async def run(turn: Turn, outlet: RunOutlet) -> Outcome:
         hearing = Hearing(turn, outlet)
         queue = TurnQueue(hearing.hear)
-        context = request_context(turn)
+        context = request_context(turn, await outlet.earlier())
         try:
             await executor.execute(context, queue)
         except asyncio.CancelledError:

@@ -9,10 +9,12 @@ from a2a.server.agent_execution.context import RequestContext
 from a2a.server.context import ServerCallContext
 from a2a.server.events.event_queue import Event, EventQueue
 from a2a.types import a2a_pb2
+from google.protobuf import json_format  # type: ignore[import-untyped]
 
 from innkeeper.contract.caller import ANONYMOUS, Caller
 from innkeeper.contract.turn import Turn
-from innkeeper.edge.wire import proto_from_message
+from innkeeper.edge.wire import proto_from_message, task_json
+from innkeeper.ports.store import TaskView
 
 __all__ = ["Event", "TurnQueue", "request_context"]
 
@@ -47,8 +49,8 @@ class TurnUser(User):
         return self.caller.key
 
 
-def request_context(turn: Turn) -> RequestContext:
-    """Build the context of a turn; it has no ``current_task``, as for the first message to a task."""
+def request_context(turn: Turn, earlier: TaskView | None) -> RequestContext:
+    """Build the context of a turn; ``earlier`` is its task, where an earlier message has opened that."""
     request = a2a_pb2.SendMessageRequest(
         tenant=turn.tenant, message=proto_from_message(turn.message, turn.task_id, turn.context_id)
     )
@@ -58,4 +60,5 @@ def request_context(turn: Turn) -> RequestContext:
         request=request,
         task_id=turn.task_id,
         context_id=turn.context_id,
+        task=None if earlier is None else json_format.Parse(task_json(earlier), a2a_pb2.Task()),
     )

@@ -7,6 +7,7 @@ from typing import Protocol
 from innkeeper.contract.message import Part
 from innkeeper.contract.turn import Outlet, Turn
 from innkeeper.ports.events import ArtifactPiece, State
+from innkeeper.ports.store import TaskView
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,10 @@ class RunOutlet(Outlet, Protocol):
 
     async def put_progress(self, parts: tuple[Part, ...], message_id: str | None) -> None:
         """Publish a ``working`` status with a message of these parts, under an id of the agent's own."""
+        ...
+
+    async def earlier(self) -> TaskView | None:
+        """Read the task as it stands when a later turn of it begins; None for the turn that opened the task."""
         ...
 
 

@@ -10,7 +10,7 @@ from innkeeper.contract.message import Message, Part
 from innkeeper.ports.clock import World
 from innkeeper.ports.codec import Codec
 from innkeeper.ports.events import ArtifactPiece, Event, State, Status
-from innkeeper.ports.store import Store, TurnRecord
+from innkeeper.ports.store import Store, TaskView, TurnRecord
 
 log = logging.getLogger(__name__)
 
@@ -90,6 +90,12 @@ class TurnOutlet:
         self._begun.add(piece.artifact_id)
         body = self._codec.artifact_update(piece, self._turn.task_id, self._turn.context_id)
         await self._emit(Event("artifact", self._world.now_us(), body))
+
+    async def earlier(self) -> TaskView | None:
+        """Read the task as it stands when a later turn of it begins; None for the turn that opened the task."""
+        if self._turn.ordinal == 1:
+            return None
+        return await self._store.own_tasks(self._turn.tenant, self._turn.caller.key).find(self._turn.task_id)
 
     async def close(self) -> None:
         """Take nothing more, and wait until everything said is on disk.
