@@ -3,6 +3,7 @@
 #   make test    every test, those of the examples included; make test ARGS="-k name" picks
 #   make check   format, lint, types, layers
 #   make bench   turns per second beside the a2a-sdk's own server
+#   make docs    write the pages that are made of the code
 #   make .venv   only the environment that all of these share
 # Another Python: make PYTHON=python3.13 …
 
@@ -14,7 +15,7 @@ VERSION := $(shell $(PYTHON) -c $(PRINT_VERSION) 2>/dev/null)
 STAMP := .venv/installed-$(VERSION)
 PROJECTS := $(wildcard pyproject.toml examples/*/pyproject.toml plugins/*/pyproject.toml)
 
-.PHONY: run test check bench .venv
+.PHONY: run test check bench docs .venv
 
 run: $(STAMP)
 	.venv/bin/innkeeper serve
@@ -30,6 +31,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	.venv/bin/python bench $(ARGS)
+
+docs: $(STAMP)
+	.venv/bin/python docs/generate.py
 
 .venv: $(STAMP)
 
