@@ -60,15 +60,18 @@ def read_stream(connection: socket.socket, target, tenant: str):
             return
 
 
+@pytest.mark.parametrize("tenant", ["waits", "stubborn"])
 @pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
-def test_a_stop_ends_open_streams_properly_and_exits_0_within_the_grace(config, plugins, sign):
-    path = config(TENANTS, host='shutdown_grace = "500ms"')
+def test_a_stop_ends_open_streams_properly_and_exits_0_within_the_grace(config, plugins, sign, tenant):
+    tables = f'[turns]\ncancel_grace = "200ms"\n{TENANTS}[tenants.stubborn]\nuse = []\n'
+    path = config(tables, host='shutdown_grace = "500ms"')
     with running_host(path, plugins) as host:
         target = urlsplit(host.url)
         with socket.create_connection((target.hostname, target.port), timeout=20) as connection:
-            events = read_stream(connection, target, "waits")
+            events = read_stream(connection, target, tenant)
             assert next(events).status_code == 200
             assert b"TASK_STATE_SUBMITTED" in next(events).data
+            assert b"TASK_STATE_WORKING" in next(events).data
             host.process.send_signal(sign)
             assert isinstance(list(events)[-1], h11.EndOfMessage)
         assert host.process.wait(timeout=10) == 0

@@ -20,6 +20,7 @@ from innkeeper.app.lifespan import follow
 from innkeeper.app.logs import configure_logs
 from innkeeper.contract.errors import StartFault
 from innkeeper.edge.app import Receive, Scope, Send
+from innkeeper.registry.process import run_process
 from innkeeper.settings import Settings
 
 log = logging.getLogger(__name__)
@@ -37,14 +38,19 @@ def serve(settings: Settings, *, announce: Announce, reserved: frozenset[str] = 
     Returns the exit code: 0 after an orderly stop, 2 after start faults, which are printed to stderr, one per line.
     """
     configure_logs(settings.host.log_level, settings.host.log_format)
+    return run_process(_exit_code(settings, announce, reserved))
+
+
+async def _exit_code(settings: Settings, announce: Announce, reserved: frozenset[str]) -> int:
     try:
-        return asyncio.run(_serve(settings, announce, reserved))
+        await _serve(settings, announce, reserved)
     except StartFault as fault:
         print(*fault.faults, sep="\n", file=sys.stderr)  # noqa: T201 - the report of a start that failed
         return 2
+    return 0
 
 
-async def _serve(settings: Settings, announce: Announce, reserved: frozenset[str]) -> int:
+async def _serve(settings: Settings, announce: Announce, reserved: frozenset[str]) -> None:
     with contextlib.ExitStack() as opened:
         sockets = [opened.enter_context(_bound(bind)) for bind in settings.host.bind]
         base_url = settings.host.public_url or f"http://{_address(sockets[0])}"
@@ -55,7 +61,6 @@ async def _serve(settings: Settings, announce: Announce, reserved: frozenset[str
             await _run(host, sockets, lambda: announce(base_url, host.tenants))
         finally:
             await host.stop()
-    return 0
 
 
 async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable[[], None]) -> None:

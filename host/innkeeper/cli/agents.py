@@ -1,12 +1,16 @@
 """``innkeeper agents``: what is served, and where."""
 
-import asyncio
 import json
+import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.config import config_option, exit_on_faults, settings_from
+from innkeeper.cli.config import config_option, faulty, settings_from
+
+if TYPE_CHECKING:
+    from innkeeper.settings import Settings
 
 
 @click.command()
@@ -14,12 +18,20 @@ from innkeeper.cli.config import config_option, exit_on_faults, settings_from
 @config_option
 def agents(config: Path | None, *, as_json: bool) -> None:
     """List the agents that a host with these settings serves. Imports the plugins."""
+    from innkeeper.registry.process import run_process
+
+    sys.exit(run_process(_list(settings_from(config), as_json=as_json)))
+
+
+async def _list(settings: "Settings", *, as_json: bool) -> int:
     from innkeeper.cli import VERBS
+    from innkeeper.contract.errors import StartFault
     from innkeeper.registry.assembly import load_registry
 
-    settings = settings_from(config)
-    with exit_on_faults():
-        registry = asyncio.run(load_registry(settings, reserved=frozenset(VERBS)))
+    try:
+        registry = await load_registry(settings, reserved=frozenset(VERBS))
+    except StartFault as error:
+        return faulty(error)
     base_url = settings.host.public_url or f"http://{settings.host.bind[0]}"
     served = [
         {
@@ -32,8 +44,9 @@ def agents(config: Path | None, *, as_json: bool) -> None:
     ]
     if as_json:
         click.echo(json.dumps(served, indent=2))
-        return
+        return 0
     rows = [("TENANT", "NAME", "PLUGIN", "CARD"), *(tuple(row.values()) for row in served)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    return 0

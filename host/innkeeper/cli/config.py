@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from innkeeper.settings import Settings
+    from innkeeper.contract.errors import StartFault
+    from innkeeper.settings import Settings, SettingsFault
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -44,6 +45,11 @@ def exit_on_faults() -> Iterator[None]:
     try:
         yield
     except (SettingsFault, StartFault) as error:
-        for fault in error.faults:
-            click.echo(fault, err=True)
-        raise SystemExit(2) from None
+        raise SystemExit(faulty(error)) from None
+
+
+def faulty(error: "SettingsFault | StartFault") -> int:
+    """Print each fault in a line of its own to stderr, and return the exit code for them."""
+    for fault in error.faults:
+        click.echo(fault, err=True)
+    return 2
