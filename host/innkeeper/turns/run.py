@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
@@ -87,17 +88,29 @@ class Run:
 
     async def execute(self) -> None:
         """Run the attempt to its end. A failure of the store leaves the turn to recovery."""
-        if not await self._means.store.claim(self.record, self._means.holder):
-            return
-        turn = self._turn()
-        if not self.record.gated and not await self._passes_gates(turn):
-            await self._end(await self._declined())
-            return
-        if self._stop.done():
-            await self._put_back()
-            return
+        if self.record.gated or not self._tenant.hooks.has_gates:
+            # Both are queued before either is awaited: one commit carries them.
+            _, begun = await asyncio.gather(self._claim(), self._begin())
+            if begun:
+                await self._handle(self._turn())
+        elif await self._claim():
+            await self._judge(self._turn())
+
+    def _claim(self) -> Awaitable[bool]:
+        return self._means.store.claim(self.record, self._means.holder)
+
+    def _begin(self) -> Awaitable[bool]:
         working = status_event(self._means.codec, Status(State.WORKING, self._means.world.now_us()), self.record)
-        if await self._means.store.begin(self.record, self._attempt, working):
+        return self._means.store.begin(self.record, self._attempt, working)
+
+    async def _judge(self, turn: Turn) -> None:
+        verdict = await self._tenant.hooks.should_handle_turn(turn, await turn.session.history())
+        if not verdict.handled:
+            log.info("task %s: declined by %s", self.record.task_id, ", ".join(verdict.declined_by))
+            await self._end(await self._declined())
+        elif self._stop.done():
+            await self._put_back()
+        elif await self._begin():
             await self._handle(turn)
 
     def _turn(self) -> Turn:
@@ -117,14 +130,6 @@ class Run:
             plugin=self._tenant.plugin,
             outlet=self._outlet,
         )
-
-    async def _passes_gates(self, turn: Turn) -> bool:
-        if not self._tenant.hooks.has_gates:
-            return True
-        verdict = await self._tenant.hooks.should_handle_turn(turn, await turn.session.history())
-        if not verdict.handled:
-            log.info("task %s: declined by %s", self.record.task_id, ", ".join(verdict.declined_by))
-        return verdict.handled
 
     async def _declined(self) -> Ending:
         """End without a word; a question that waits for an answer goes on waiting."""
