@@ -11,6 +11,7 @@ from pathlib import Path
 
 import anyio
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 
 from innkeeper.contract.errors import StartFault, Unavailable
 from innkeeper.ports.events import TERMINAL, State
@@ -94,7 +95,7 @@ async def test_a_second_host_in_this_process_is_refused_by_the_name_of_the_direc
 
 async def test_a_second_host_in_another_process_is_refused_until_that_ends(data_dir):
     async with await anyio.open_process([sys.executable, "-c", HOLD, str(data_dir)]) as other:
-        assert await other.stdout.receive() == b"open\n"
+        assert await BufferedByteReceiveStream(other.stdout).receive_until(b"\n", 100) == b"open"
         with pytest.raises(StartFault, match="another host is using it"):
             async with open_store(data_dir, lambda _: None):
                 pass
