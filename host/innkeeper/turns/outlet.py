@@ -17,6 +17,9 @@ log = logging.getLogger(__name__)
 IN_FLIGHT: Final = 64
 """How many events of one turn may be on their way to disk before the turn has to wait for the oldest."""
 
+FEW: Final = 64
+"""How many pieces of artifacts an attempt keeps in memory; of more, the store is asked at the end."""
+
 
 class Names:
     """The ids that a turn gives to what it says.
@@ -54,14 +57,16 @@ class TurnOutlet:
         self._names = Names(turn)
         self._count = 0
         self._begun: set[str] = set()
+        self._pieces: list[bytes] = []
         self._in_flight: deque[asyncio.Future[bool]] = deque()
         self.shut = False
         self._fenced = False
 
     @property
-    def put_out_artifacts(self) -> bool:
-        """Whether this attempt put out any artifact."""
-        return bool(self._begun)
+    def pieces(self) -> tuple[bytes, ...] | None:
+        """The pieces of artifacts that the task has had so far; None where only the store knows them all."""
+        alone = self._attempt == 1 and self._turn.ordinal == 1
+        return tuple(self._pieces) if alone and len(self._pieces) <= FEW else None
 
     async def progress(self, text: str, key: str | None) -> None:
         """Publish a ``working`` status that says ``text``."""
@@ -89,6 +94,8 @@ class TurnOutlet:
             piece = ArtifactPiece(piece.artifact_id, piece.parts, piece.name, piece.description, last=piece.last)
         self._begun.add(piece.artifact_id)
         body = self._codec.artifact_update(piece, self._turn.task_id, self._turn.context_id)
+        if len(self._pieces) <= FEW:
+            self._pieces.append(body)
         await self._emit(Event("artifact", self._world.now_us(), body))
 
     async def earlier(self) -> TaskView | None:

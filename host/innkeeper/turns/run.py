@@ -206,14 +206,15 @@ class Run:
             log.info("task %s: ended elsewhere while its turn ran", self.record.task_id)
 
     async def _artifacts(self) -> bytes | None:
-        """Fold what the task put out; only reruns and turns that put something out have anything to fold."""
-        if not self._outlet.put_out_artifacts and self._attempt == 1:
-            return None
+        """Fold what the task has put out; None if there is nothing to add to what is folded."""
+        codec, pieces = self._means.codec, self._outlet.pieces
+        if pieces is not None:
+            return codec.fold_artifacts(b"[]", pieces) if pieces else None
         own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
         view = await own.find(self.record.task_id, history_length=0)
         if view is None or not view.pieces:
             return None
-        return await to_thread.run_sync(self._means.codec.fold_artifacts, view.artifacts, view.pieces)
+        return await to_thread.run_sync(codec.fold_artifacts, view.artifacts, view.pieces)
 
 
 def closing(means: Means, record: TurnRecord, outcome: Outcome, *, more: bool) -> Event | None:
