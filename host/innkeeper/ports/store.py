@@ -192,7 +192,7 @@ class Store(Protocol):
         ...
 
     def end(self, turn: TurnRecord, attempt: int, ending: Ending) -> Awaitable[bool]:
-        """End the attempt, claimed or running, and with it the turn.
+        """End the attempt, whatever it has come to, and with it the turn.
 
         False, and nothing written, if that attempt is no longer the turn's current one.
         """
