@@ -54,6 +54,18 @@ def test_call_says_in_one_line_why_it_got_no_reply(call, arguments, words):
     assert done.stdout == ""
 
 
+def test_call_finds_the_host_of_its_settings(host, plugins, tmp_path):
+    (tmp_path / "innkeeper.toml").write_text(f'[host]\nbind = ["{host.url.removeprefix("http://")}"]\n')
+    done = innkeeper("call", "hello", "Ada", plugins=plugins, cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, "Hello, Ada\n")
+
+
+def test_call_says_that_nothing_was_said(call):
+    done = call("guarded", "psst")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert "completed, without a word" in done.stderr
+
+
 def test_call_says_when_nobody_listens(plugins, tmp_path):
     with socket.socket() as bound:  # bound and not listening: connections are refused
         bound.bind(("127.0.0.1", 0))

@@ -215,3 +215,14 @@ def test_two_hosts_in_one_process_share_no_plugins(load):
     second = load_plugins([PluginRecord("other-name", "acme", "1.0", "acme")])
     assert [record.name for record in first.plugins + second.plugins] == ["acme", "other-name"]
     assert "acme" in sys.modules
+
+
+def test_a_raise_is_reported_with_its_place(faults_of):
+    (fault,) = faults_of("\n\nraise RuntimeError('boo')")
+    assert fault.startswith("import of acme raised RuntimeError: boo (")
+    assert fault.endswith("acme.py:4)")
+
+
+def test_a_module_that_is_not_there_has_no_place(faults_of):
+    (fault,) = faults_of("", "no_such_module")
+    assert fault == "import of no_such_module raised ModuleNotFoundError: No module named 'no_such_module'"

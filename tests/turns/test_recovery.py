@@ -175,6 +175,27 @@ async def test_an_orderly_stop_puts_back_what_does_not_end_and_gives_its_attempt
         assert (await bench.settled(admitted))["text"] == "hi at 1"
 
 
+async def test_a_stop_ends_a_turn_that_is_not_resumable_as_a_crash_does(engine_with: Any) -> None:
+    runs: list[str] = []
+    entered = asyncio.Event()
+
+    async def hangs(turn: Turn) -> str:
+        runs.append(turn.text)
+        entered.set()
+        await asyncio.Event().wait()
+        return ""
+
+    agent = Agent("t", hangs, resumable=False)
+    async with engine_with(agent) as bench:
+        admitted = await bench.say("hi")
+        await entered.wait()
+        await bench.engine.stop(timedelta(0), asyncio.Event())
+    async with engine_with(agent) as bench:
+        task = await bench.settled(admitted)
+        assert (task["state"], task["text"]) == ("failed", "The turn was interrupted and is not run again")
+    assert runs == ["hi"]
+
+
 async def test_those_who_wait_for_a_task_are_told_that_the_host_stops(engine_with: Any) -> None:
     entered = asyncio.Event()
 

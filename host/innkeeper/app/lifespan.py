@@ -2,15 +2,13 @@
 
 import ipaddress
 import json
-import logging
 from collections.abc import Callable
 
 from innkeeper.app.host import Host
+from innkeeper.app.logs import configure_logs
 from innkeeper.contract.errors import StartFault
 from innkeeper.edge.app import Receive, Scope, Send
 from innkeeper.settings import Settings, SettingsFault
-
-log = logging.getLogger(__name__)
 
 
 class HostedApp:
@@ -41,8 +39,6 @@ class HostedApp:
         try:
             host = await self._started()
         except (StartFault, SettingsFault) as fault:
-            for line in fault.faults:
-                log.error("start: %s", line)  # noqa: TRY400 - a fault is a sentence for the operator, not a traceback
             await send({"type": "lifespan.startup.failed", "message": "\n".join(fault.faults)})
             return
         try:
@@ -57,6 +53,7 @@ class HostedApp:
         settings = self._settings_from()
         if settings.host.public_url is None:
             raise StartFault("host.public_url: required where another server than `innkeeper serve` runs the host")
+        configure_logs(settings.host.log_level, settings.host.log_format)
         self._loopback_only = settings.auth.mode == "open"
         host = Host(settings, settings.host.public_url)
         await host.start()

@@ -24,9 +24,12 @@ class JsonLines(logging.Formatter):
 
 
 def configure_logs(level: str, form: Literal["text", "json"]) -> None:
-    """Send the log of this process to standard error."""
+    """Let Innkeeper and its plugins log from ``level`` on, and everything else from warnings on.
+
+    The log goes to standard error, unless whoever runs the process has a log of its own.
+    """
     handler = logging.StreamHandler(sys.stderr)
     text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     handler.setFormatter(JsonLines() if form == "json" else text)
-    logging.basicConfig(level=level.upper(), handlers=[handler], force=True)
-    logging.getLogger("hypercorn.error").setLevel(logging.WARNING)  # "Running on ..." is said by the announcement
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    logging.getLogger("innkeeper").setLevel(level.upper())

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from innkeeper.cli.config import config_option, faulty, settings_from
+from innkeeper.cli.config import base_url_of, config_option, faulty, settings_from
 
 if TYPE_CHECKING:
     from innkeeper.settings import Settings
@@ -32,7 +32,7 @@ async def _list(settings: "Settings", *, as_json: bool) -> int:
         registry = await load_registry(settings, reserved=frozenset(VERBS))
     except StartFault as error:
         return faulty(error)
-    base_url = settings.host.public_url or f"http://{settings.host.bind[0]}"
+    base_url = base_url_of(settings)
     served = [
         {
             "tenant": tenant.id,

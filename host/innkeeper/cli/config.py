@@ -36,6 +36,11 @@ def settings_from(config: Path | None, overrides: Mapping[str, str] = MappingPro
         return load_settings(config, {**os.environ, **overrides}, Path.cwd())
 
 
+def base_url_of(settings: "Settings") -> str:
+    """Return where a host with these settings is found."""
+    return settings.host.public_url or f"http://{settings.host.bind[0]}"
+
+
 @contextmanager
 def exit_on_faults() -> Iterator[None]:
     """Turn the faults of a start into one line each on stderr and exit code 2."""

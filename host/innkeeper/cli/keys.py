@@ -20,7 +20,10 @@ def keys() -> None:
 )
 @config_option
 def new(file: Path | None, config: Path | None) -> None:
-    """Make an Ed25519 key, as a JWK that only its owner can read; an existing file is never replaced."""
+    """Make an Ed25519 key.
+
+    It is written as a JWK that only its owner can read; an existing file is never replaced.
+    """
     from datetime import UTC, datetime
 
     from innkeeper.edge.keys import new_key, write_key

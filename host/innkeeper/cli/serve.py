@@ -12,17 +12,30 @@ import click
 
 from innkeeper.cli.config import config_option, settings_from
 
-DEFAULT_URL: Final = "http://127.0.0.1:8080"
-"""Where a host without settings listens."""
-
 FRESH_ID: Final = "$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
 """A shell expression (POSIX) that gives another id each time, so that a repeated line is a new message."""
+
+
+def _checked(_: click.Context, __: click.Parameter, binds: tuple[str, ...]) -> tuple[str, ...]:
+    if binds:
+        from innkeeper.settings.values import split_bind
+
+        for bind in binds:
+            try:
+                split_bind(bind)
+            except ValueError as error:
+                raise click.BadParameter(f"{bind!r}: {error}") from error
+    return binds
 
 
 @click.command()
 @config_option
 @click.option(
-    "--bind", multiple=True, metavar="HOST:PORT", help="Listen here instead; repeatable, port 0 is a free one."
+    "--bind",
+    multiple=True,
+    metavar="HOST:PORT",
+    callback=_checked,
+    help="Listen here instead; repeatable, port 0 is a free one.",
 )
 def serve(config: Path | None, bind: tuple[str, ...]) -> None:
     """Serve the installed agents until SIGTERM or Ctrl-C."""
@@ -55,8 +68,7 @@ def curl_line(base_url: str, tenant: str) -> str:
 
 def call_line(base_url: str, tenant: str) -> str:
     """Return a shell line that calls the tenant with this very program."""
-    url = () if base_url == DEFAULT_URL else ("--url", base_url)
-    return shlex.join((*program(), "call", *url, tenant, "hi"))
+    return shlex.join((*program(), "call", "--url", base_url, tenant, "hi"))
 
 
 def program() -> tuple[str, ...]:

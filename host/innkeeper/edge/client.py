@@ -64,6 +64,16 @@ def find_state(update: a2a_pb2.StreamResponse) -> State | None:
     return state_from_proto(_status(update).state)
 
 
+def find_task_id(update: a2a_pb2.StreamResponse) -> str:
+    """Return the id of the task that an update is about; empty where it is about none."""
+    match update.WhichOneof("payload"):
+        case "task":
+            return str(update.task.id)
+        case "status_update" | "artifact_update" as kind:
+            return str(getattr(update, kind).task_id)
+    return ""
+
+
 @final
 class Transcript:
     """The text of a call, update by update: what ``add`` returns is printed as it is, one after the other.

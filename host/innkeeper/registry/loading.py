@@ -1,9 +1,12 @@
 """From installed to loaded: import each plugin, check it, and register it in one pluggy manager per host."""
 
+import importlib
 import logging
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import MethodType
 from typing import Any
 
@@ -109,9 +112,17 @@ def _implementations(manager: _Hooks, plugins: Iterable[PluginRecord]) -> tuple[
 
 
 def described(error: BaseException) -> str:
-    """Put an error of foreign code on one line."""
+    """Put an error of foreign code on one line, with the place that raised it."""
     try:
         text = " ".join(str(error).split())
     except Exception:  # noqa: BLE001 - its __str__ is foreign code as well
         text = "?"
-    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _place(error)
+
+
+def _place(error: BaseException) -> str:
+    """Say where foreign code raised it; an error of syntax says that itself, and one of ours has no such place."""
+    passed_over = ("<", str(Path(__file__).parent), str(Path(importlib.__file__).parent))
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(passed_over)]
+    return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs and not isinstance(error, SyntaxError) else ""

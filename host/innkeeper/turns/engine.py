@@ -98,8 +98,10 @@ class Engine:
             if tenant is None:
                 log.warning("task %s: its tenant %s is not served; left as it is", turn.task_id, turn.tenant)
             elif turn.attempt >= self._max_attempts or (turn.running and not tenant.agent.resumable):
+                log.warning("task %s: cut short and not run again", turn.task_id)
                 await self._means.store.end(turn, turn.attempt, interrupted(self._means, turn))
             else:
+                log.info("task %s: taken up where the last run of the host left it", turn.task_id)
                 await self._means.store.release(turn, count_attempt=True)
                 self._accept(turn)
 

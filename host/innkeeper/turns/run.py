@@ -164,13 +164,17 @@ class Run:
         await foreign.stop(self._means.cancel_grace.total_seconds())
         if foreign.finished:
             await self._finish(foreign.result())  # it made use of the grace; after a cancel the store drops this
-        else:
+            return
+        await self._drain()
+        if self._tenant.agent.resumable:
             await self._put_back()
+        else:
+            log.info("task %s: cut short; its agent does not resume, so the next start fails it", self.record.task_id)
 
     async def _put_back(self) -> None:
         """Leave the turn to the next start of the host; a canceled one is gone from the store already."""
-        await self._drain()
         if self._stop.result() is Stop.SHUTDOWN:
+            log.info("task %s: put back; its turn runs again after the next start", self.record.task_id)
             await self._means.store.release(self.record, count_attempt=False)
 
     async def _drain(self) -> bool:
