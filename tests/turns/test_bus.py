@@ -145,3 +145,23 @@ async def test_a_waiter_that_goes_away_leaves_nothing_behind() -> None:
         tasks.cancel_scope.cancel()
     log.publish(1, last=State.COMPLETED)
     assert not log.bus._waiters
+
+
+async def test_events_without_a_body_are_passed_over_in_the_log_too() -> None:
+    log = Log()
+    watch = log.bus.watch("task")
+    log.publish(TAIL + 1)
+    log.events[3:3] = [Committed("task", 0, b"", None)] * (2 * TAIL)
+    log.events[:] = [Committed("task", number, event.body, event.state) for number, event in enumerate(log.events, 1)]
+    log.publish(1, last=State.COMPLETED)
+    bodies = [event async for event in watch]
+    assert len(bodies) == TAIL + 2
+    assert all(event.body for event in bodies)
+
+
+async def test_who_comes_after_the_host_has_stopped_does_not_wait() -> None:
+    log = Log()
+    log.bus.close()
+    with pytest.raises(Unavailable):
+        await log.bus.until_settled("task")
+    assert await numbers(log.bus.watch("task")) == []

@@ -14,6 +14,8 @@ def create_pages(state: Callable[[], str]) -> Quart:
     """
     pages = Quart(__name__, static_folder=None)
 
+    pages.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+
     @pages.get("/healthz")
     async def healthz() -> Response:
         return jsonify(status="ok")

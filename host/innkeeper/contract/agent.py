@@ -2,7 +2,7 @@
 
 import inspect
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
 from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
@@ -123,7 +123,7 @@ class Agent:
             object.__setattr__(self, "resumable", not is_executor(self.handler))
 
 
-def is_streaming(handler: object) -> TypeGuard[Callable[[Turn], AsyncIterator[str | Part]]]:
+def is_streaming(handler: object) -> TypeGuard[Callable[[Turn], AsyncGenerator[str | Part]]]:
     """Tell whether the handler is an async generator function, or a callable object whose call is one."""
     return inspect.isasyncgenfunction(handler) or inspect.isasyncgenfunction(getattr(handler, "__call__", None))  # noqa: B004
 

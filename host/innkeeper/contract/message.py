@@ -33,6 +33,7 @@ class Part:
 
     Raises:
         ValueError: none or more than one of the four is given.
+        TypeError: a field has the wrong type; whether ``data`` and ``metadata`` are JSON shows when they are sent.
     """
 
     text: str | None = None
@@ -47,6 +48,20 @@ class Part:
         given = (self.text is not None) + (self.data is not ABSENT) + (self.url is not None) + (self.raw is not None)
         if given != 1:
             raise ValueError(f"a Part holds exactly one of text, data, url and raw, not {given}")
+        for name, kind in _PART_FIELDS.items():
+            value = getattr(self, name)
+            if value is not None and not isinstance(value, kind):
+                raise TypeError(f"a Part's {name} is {kind.__name__}, not {type(value).__name__}")
+
+
+_PART_FIELDS: Final[Mapping[str, type]] = {
+    "text": str,
+    "url": str,
+    "raw": bytes,
+    "media_type": str,
+    "filename": str,
+    "metadata": Mapping,
+}
 
 
 def text_of(parts: Sequence[Part]) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import NoneType
 from typing import Protocol
 
 from innkeeper.contract.caller import Caller
@@ -12,15 +13,27 @@ from innkeeper.contract.session import Session
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A question back: the task becomes input-required and the caller's next message to it is the answer."""
+    """A question back: the task becomes input-required and the caller's next message to it is the answer.
+
+    Raises:
+        TypeError: the question is no string.
+    """
 
     text: str
 
+    def __post_init__(self) -> None:
+        _require("a question", self.text, str)
+
 
 class Refuse(Exception):
-    """Raised by a handler to reject the task; its text is shown to the caller."""
+    """Raised by a handler to reject the task; its text is shown to the caller.
+
+    Raises:
+        TypeError: the text is none.
+    """
 
     def __init__(self, text: str) -> None:
+        _require("the text of a refusal", text, str)
         super().__init__(text)
         self.text = text
 
@@ -72,7 +85,12 @@ class Turn:
 
         The message id is derived from the task and ``key``, so a rerun repeats the id and receivers can drop the
         repetition; without a key the calls of an attempt are counted from 0.
+
+        Raises:
+            TypeError: text or key is no string.
         """
+        _require("the text of progress", text, str)
+        _require("the key of progress", key, (str, NoneType))
         await self.outlet.progress(text, key)
 
     async def artifact(
@@ -81,5 +99,17 @@ class Turn:
         """Publish a piece of the artifact ``name``: the whole of it, or with ``append`` more parts of it.
 
         The artifact id is derived from the task, the turn and the name. ``last`` False announces more pieces.
+
+        Raises:
+            TypeError: the name is no string, or there is something else than a Part among the parts.
         """
-        await self.outlet.artifact(name, (parts,) if isinstance(parts, Part) else parts, append=append, last=last)
+        _require("the name of an artifact", name, str)
+        pieces = (parts,) if isinstance(parts, Part) else tuple(parts)
+        for piece in pieces:
+            _require("a part of an artifact", piece, Part)
+        await self.outlet.artifact(name, pieces, append=append, last=last)
+
+
+def _require(what: str, value: object, kind: type | tuple[type, ...]) -> None:
+    if not isinstance(value, kind):
+        raise TypeError(f"{what} cannot be a {type(value).__name__}")

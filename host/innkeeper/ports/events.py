@@ -1,11 +1,11 @@
 """What happens to a task, before it is encoded and after."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
-from innkeeper.contract.message import Message, Part
+from innkeeper.contract.message import JSON, Message, Part
 
 
 class State(StrEnum):
@@ -57,7 +57,8 @@ class Event:
 
     ``body`` is the JSON of an A2A ``StreamResponse``; empty for an event that no stream carries. ``state`` is set when
     the event changes the task's status: ``status`` is then the JSON of the ``TaskStatus``, and ``message_id`` and
-    ``message`` the id and JSON of the agent's message where that becomes part of the history.
+    ``message`` the id and JSON of the agent's message where that becomes part of the history. ``data`` is what the
+    host notes about the event beside what streams carry.
     """
 
     kind: str
@@ -67,6 +68,7 @@ class Event:
     status: bytes = b""
     message_id: str = ""
     message: bytes = b""
+    data: Mapping[str, JSON] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

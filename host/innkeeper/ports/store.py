@@ -152,6 +152,8 @@ class OwnTasks(Protocol):
     def cancel(self, task_id: str, event: Event) -> Awaitable[TaskRecord]:
         """Make the task canceled and withdraw its turns; a task canceled before is answered as it is.
 
+        The ordinals of the turns that waited are noted in the event's data under "withdrawn".
+
         Raises:
             TaskNotFound: the owner has no such task.
             TaskNotCancelable: the task ended in another way.

@@ -6,6 +6,7 @@ Not in a task group or cancel scope: a scope cancels again and again what swallo
 import asyncio
 import functools
 import inspect
+import logging
 import threading
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ from typing import Any, Generic, TypeAlias, TypeVar, final
 
 import anyio
 import anyio.to_thread
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -60,6 +63,7 @@ class Strays:
     def leave(self, running: asyncio.Future[Any], name: str) -> None:
         """Keep a reference to ``running`` and list it as ``name`` until it is done."""
         if not running.done():
+            log.warning("%s ignores its cancellation and is left behind", name)
             self._names[running] = name
             running.add_done_callback(self._ended)
 

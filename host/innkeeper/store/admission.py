@@ -7,7 +7,7 @@ from innkeeper.contract.errors import InvalidParams, TaskNotFound, Unavailable, 
 from innkeeper.ports.events import TERMINAL, Committed, Event, State
 from innkeeper.ports.store import Admission, Admitted, TaskRecord, TurnRecord
 from innkeeper.store.event_log import add_message, append_to_task, apply_status
-from innkeeper.store.records import task_from_row, text_from_caller, text_from_metadata
+from innkeeper.store.records import task_from_row, text_from_caller, text_from_object
 from innkeeper.store.writer import Written
 
 
@@ -139,9 +139,14 @@ def _check_room(connection: sqlite3.Connection, session: int, room: int) -> None
 def _add_turn(connection: sqlite3.Connection, target: _Target, admission: Admission) -> TurnRecord:
     turn_id, ordinal = connection.execute(
         "INSERT INTO turns (task, session, ordinal, caller, metadata)"
-        " VALUES (?1, ?2, 1 + coalesce((SELECT max(ordinal) FROM turns WHERE task = ?1), 0), ?3, ?4)"
-        " RETURNING id, ordinal",
-        (target.task, target.session, text_from_caller(admission.caller), text_from_metadata(admission.metadata)),
+        " VALUES (:task, :session, 1 + coalesce((SELECT max(ordinal) FROM turns WHERE task = :task), 0), :caller,"
+        " :metadata) RETURNING id, ordinal",
+        {
+            "task": target.task,
+            "session": target.session,
+            "caller": text_from_caller(admission.caller),
+            "metadata": text_from_object(admission.metadata),
+        },
     ).fetchone()
     add_message(
         connection,

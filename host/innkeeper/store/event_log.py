@@ -5,12 +5,13 @@ from typing import Final
 
 from innkeeper.contract.message import Role
 from innkeeper.ports.events import TERMINAL, Event
+from innkeeper.store.records import text_from_object
 
 # One statement decides whether an event may be written and gives it its number: the guard is in its source. A task that
 # has ended is in none of the sources.
 _APPEND: Final = """
-INSERT INTO events (task, seq, kind, state, body, at_us)
-SELECT t.key, 1 + coalesce((SELECT max(seq) FROM events WHERE task = t.key), 0), ?, ?, ?, ?
+INSERT INTO events (task, seq, kind, state, body, at_us, data)
+SELECT t.key, 1 + coalesce((SELECT max(seq) FROM events WHERE task = t.key), 0), ?, ?, ?, ?, ?
 FROM {source}
 RETURNING task, seq
 """
@@ -42,7 +43,7 @@ def append_to_turn(
 
 def _append(connection: sqlite3.Connection, statement: str, event: Event, *target: int) -> Logged | None:
     row: Logged | None = connection.execute(
-        statement, (event.kind, event.state, event.body, event.at_us, *target)
+        statement, (event.kind, event.state, event.body, event.at_us, text_from_object(event.data), *target)
     ).fetchone()
     return row
 

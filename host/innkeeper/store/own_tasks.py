@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Awaitable
+from dataclasses import replace
 
 from innkeeper.contract.errors import TaskNotCancelable, TaskNotFound
 from innkeeper.ports.events import Committed, Event, State
@@ -44,6 +45,8 @@ def _cancel(connection: sqlite3.Connection, owner: tuple[str, str], task_id: str
     if row is None:
         raise TaskNotFound
     task = key_of(row)
+    waiting = connection.execute("SELECT ordinal FROM turns WHERE task = ? AND state = 'queued' ORDER BY id", (task,))
+    event = replace(event, data={**event.data, "withdrawn": [ordinal for (ordinal,) in waiting]})
     logged = append_to_task(connection, task, event)
     if logged is None:
         record = task_from_row(row)

@@ -45,6 +45,6 @@ def text_from_caller(caller: Caller) -> str:
     return json.dumps({field.name: getattr(caller, field.name) for field in fields(caller)})
 
 
-def text_from_metadata(metadata: Mapping[str, JSON]) -> str:
-    """Write the metadata as JSON, whatever kind of mappings it is made of."""
-    return json.dumps(metadata, default=dict) if metadata else "{}"
+def text_from_object(value: Mapping[str, JSON]) -> str:
+    """Write an object as JSON, whatever kind of mappings it is made of."""
+    return json.dumps(value, default=dict) if value else "{}"

@@ -63,9 +63,9 @@ def release(connection: sqlite3.Connection, turn: TurnRecord, *, count_attempt: 
 
 def _more_waits(connection: sqlite3.Connection, turn: TurnRecord) -> bool:
     (more,) = connection.execute(
-        "SELECT EXISTS (SELECT 1 FROM turns WHERE task = (SELECT task FROM turns WHERE id = ?1) AND id <> ?1"
+        "SELECT EXISTS (SELECT 1 FROM turns WHERE task = (SELECT task FROM turns WHERE id = :turn) AND id <> :turn"
         " AND state IN ('queued', 'claimed', 'running'))",
-        (turn.id,),
+        {"turn": turn.id},
     ).fetchone()
     return bool(more)
 
@@ -79,9 +79,9 @@ def _end_turn(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, en
     if row is not None and ending.artifacts is not None:
         connection.execute(
             "INSERT INTO artifacts (task, body, folded_seq)"
-            " VALUES (?1, ?2, coalesce((SELECT max(seq) FROM events WHERE task = ?1), 0))"
+            " VALUES (:task, :body, coalesce((SELECT max(seq) FROM events WHERE task = :task), 0))"
             " ON CONFLICT (task) DO UPDATE SET body = excluded.body, folded_seq = excluded.folded_seq",
-            (row[0], ending.artifacts),
+            {"task": row[0], "body": ending.artifacts},
         )
     return row is not None
 

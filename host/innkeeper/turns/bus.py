@@ -84,7 +84,7 @@ class Watch:
 
     def _take(self) -> Committed:
         committed = self._tail.popleft()
-        self._seen = committed.seq
+        self._seen = max(self._seen, committed.seq)
         if committed.state in SETTLED:
             self._tail.clear()
             self._lagging = False
@@ -94,12 +94,13 @@ class Watch:
     async def _catch_up(self) -> None:
         self._lagging = False  # from here on the tail is kept again, so that nothing falls between log and tail
         read = await self._bus.read_log(self.task_id, self._seen, TAIL)
+        if read:
+            self._seen = read[-1].seq
         if len(read) == TAIL:
             self._lagging = True
-            self._tail = deque(read)
-        else:
-            newest = read[-1].seq if read else self._seen
-            self._tail = deque((*read, *(committed for committed in self._tail if committed.seq > newest)))
+            self._tail.clear()
+        later = (committed for committed in self._tail if committed.seq > self._seen)
+        self._tail = deque((*(committed for committed in read if committed.body), *later))
 
 
 class Bus:
@@ -109,6 +110,7 @@ class Bus:
         self.read_log = read_log
         self._watches: dict[str, list[Watch]] = {}
         self._waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._closed = False
 
     @property
     def open_watches(self) -> int:
@@ -126,6 +128,9 @@ class Bus:
     def watch(self, task_id: str, *, from_start: bool = False) -> Watch:
         """Open a watch: it gets every event of the task that is published from now on."""
         watch = Watch(self, task_id, from_start=from_start)
+        if self._closed:
+            watch.finish()
+            return watch
         self._watches.setdefault(task_id, []).append(watch)
         return watch
 
@@ -143,6 +148,8 @@ class Bus:
         Raises:
             Unavailable: the host stops.
         """
+        if self._closed:
+            raise _stopping()
         waiter = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(task_id, []).append(waiter)
         try:
@@ -160,18 +167,25 @@ class Bus:
             watch.finish()
         self._wake(task_id)
 
+    def refuse(self, task_id: str, error: Unavailable) -> None:
+        """Tell everyone who waits for the task that it cannot go on now."""
+        for watch in self._watches.get(task_id, ()):
+            watch.finish()
+        for waiter in self._waiters.pop(task_id, ()):
+            if not waiter.done():
+                waiter.set_exception(error)
+
     def close(self) -> None:
-        """End every watch and refuse everyone who still waits: the host stops."""
-        for watches in self._watches.values():
-            for watch in watches:
-                watch.finish()
-        for waiters in self._waiters.values():
-            for waiter in waiters:
-                if not waiter.done():
-                    waiter.set_exception(Unavailable("The host is stopping; the task goes on after its restart"))
-        self._waiters.clear()
+        """End every watch and refuse everyone who waits, now and from now on: the host stops."""
+        self._closed = True
+        for task_id in {*self._watches, *self._waiters}:
+            self.refuse(task_id, _stopping())
 
     def _wake(self, task_id: str) -> None:
         for waiter in self._waiters.pop(task_id, ()):
             if not waiter.done():
                 waiter.set_result(None)
+
+
+def _stopping() -> Unavailable:
+    return Unavailable("The host is stopping; the task goes on after its restart")

@@ -262,7 +262,13 @@ class Engine:
 
     def _go_on(self) -> None:
         while not self.stopping and self._tasks is not None and (turn := self._lanes.take()):
-            run = Run(self._means, self._tenants[turn.tenant], self._runners[turn.tenant], turn)
+            run = Run(
+                self._means,
+                self._tenants[turn.tenant],
+                self._runners[turn.tenant],
+                turn,
+                stuck=self._bus.refuse,
+            )
             self._runs[turn.id] = run
             self._idle.clear()
             self._tasks.start_soon(self._execute, run, name=f"turn {turn.id} of {turn.tenant}")

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
+from innkeeper.contract.errors import InnkeeperError
 from innkeeper.contract.message import Message, Part
 from innkeeper.ports.clock import World
 from innkeeper.ports.codec import Codec
@@ -17,8 +18,27 @@ log = logging.getLogger(__name__)
 IN_FLIGHT: Final = 64
 """How many events of one turn may be on their way to disk before the turn has to wait for the oldest."""
 
-FEW: Final = 64
-"""How many pieces of artifacts an attempt keeps in memory; of more, the store is asked at the end."""
+KEPT_BYTES: Final = 65536
+"""How much of its artifacts an attempt keeps in memory; of more, the store is asked at the end."""
+
+DEAF_SECONDS: Final = 0.1
+"""How long what is said after the end takes to be dropped: an agent that does not stop must not keep the loop busy."""
+
+
+class Mute:
+    """The outlet of a turn that is being judged: a gate has an opinion and no voice."""
+
+    async def progress(self, text: str, key: str | None) -> None:
+        """Refuse."""
+        raise GateSpoke
+
+    async def artifact(self, name: str, parts: Sequence[Part], *, append: bool, last: bool) -> None:
+        """Refuse."""
+        raise GateSpoke
+
+
+class GateSpoke(InnkeeperError):
+    """A gate called ``turn.progress`` or ``turn.artifact``; only the agent may."""
 
 
 class Names:
@@ -48,25 +68,29 @@ class TurnOutlet:
     timed out meanwhile, the outlet is shut and drops what an agent that does not stop still says.
     """
 
-    def __init__(self, store: Store, codec: Codec, world: World, turn: TurnRecord, attempt: int) -> None:
+    def __init__(
+        self, store: Store, codec: Codec, world: World, turn: TurnRecord, *, attempt: int, speaker: str
+    ) -> None:
         self._store = store
         self._codec = codec
         self._world = world
         self._turn = turn
         self._attempt = attempt
+        self._speaker = speaker
         self._names = Names(turn)
         self._count = 0
         self._begun: set[str] = set()
         self._pieces: list[bytes] = []
-        self._in_flight: deque[asyncio.Future[bool]] = deque()
+        self._kept_bytes = 0
+        self._in_flight: deque[tuple[asyncio.Future[bool], Event]] = deque()
         self.shut = False
-        self._fenced = False
+        self._deaf = False
 
     @property
     def pieces(self) -> tuple[bytes, ...] | None:
-        """The pieces of artifacts that the task has had so far; None where only the store knows them all."""
+        """The pieces of artifacts that the task has on disk; None where only the store knows. Valid once closed."""
         alone = self._attempt == 1 and self._turn.ordinal == 1
-        return tuple(self._pieces) if alone and len(self._pieces) <= FEW else None
+        return tuple(self._pieces) if alone and self._kept_bytes <= KEPT_BYTES else None
 
     async def progress(self, text: str, key: str | None) -> None:
         """Publish a ``working`` status that says ``text``."""
@@ -94,8 +118,6 @@ class TurnOutlet:
             piece = ArtifactPiece(piece.artifact_id, piece.parts, piece.name, piece.description, last=piece.last)
         self._begun.add(piece.artifact_id)
         body = self._codec.artifact_update(piece, self._turn.task_id, self._turn.context_id)
-        if len(self._pieces) <= FEW:
-            self._pieces.append(body)
         await self._emit(Event("artifact", self._world.now_us(), body))
 
     async def earlier(self) -> TaskView | None:
@@ -116,20 +138,35 @@ class TurnOutlet:
 
     async def _emit(self, event: Event) -> None:
         if self.shut:
+            await self._drop()
             return
-        written: Awaitable[bool] = self._store.append(self._turn, self._attempt, event)
-        self._in_flight.append(asyncio.ensure_future(written))
+        written = asyncio.ensure_future(self._store.append(self._turn, self._attempt, event))
+        self._in_flight.append((written, event))
         while len(self._in_flight) >= IN_FLIGHT:
             await self._oldest()
 
     async def _oldest(self) -> None:
-        oldest = self._in_flight[0]
-        await asyncio.wait((oldest,))  # unlike awaiting it, this leaves the write alone when the agent is canceled
-        if self._in_flight and self._in_flight[0] is oldest:
+        written, event = self._in_flight[0]
+        await asyncio.wait((written,))  # unlike awaiting it, this leaves the write alone when the agent is canceled
+        if self._in_flight and self._in_flight[0][0] is written:
             self._in_flight.popleft()
-        if not oldest.result() and not self._fenced:
-            self.shut = self._fenced = True
-            log.warning("task %s: the agent speaks on after its turn has ended; dropped", self._turn.task_id)
+            if not written.result():
+                self.shut = True
+            elif event.kind == "artifact":
+                self._keep(event.body)
+
+    def _keep(self, piece: bytes) -> None:
+        self._kept_bytes += len(piece)
+        if self._kept_bytes <= KEPT_BYTES:
+            self._pieces.append(piece)
+        else:
+            self._pieces.clear()
+
+    async def _drop(self) -> None:
+        if not self._deaf:
+            self._deaf = True
+            log.warning("task %s: %s speaks on after the end of its turn; dropped", self._turn.task_id, self._speaker)
+        await asyncio.sleep(DEAF_SECONDS)
 
 
 def status_event(codec: Codec, status: Status, turn: TurnRecord, *, keep: bool = False) -> Event:

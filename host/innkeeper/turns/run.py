@@ -2,17 +2,18 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Final
+from typing import Final, TypeVar
 
 from anyio import to_thread
 
 from innkeeper.contract.caller import Caller
+from innkeeper.contract.errors import Unavailable
 from innkeeper.contract.message import Message, Part
-from innkeeper.contract.turn import Turn
+from innkeeper.contract.turn import Outlet, Turn
 from innkeeper.ports.clock import World
 from innkeeper.ports.codec import Codec
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
@@ -20,12 +21,18 @@ from innkeeper.ports.running import Outcome, Runner
 from innkeeper.ports.store import Ending, Store, TurnRecord
 from innkeeper.registry.foreign import Foreign, Strays
 from innkeeper.registry.tenants import Tenant
-from innkeeper.turns.outlet import Names, TurnOutlet, status_event
+from innkeeper.turns.outlet import Mute, Names, TurnOutlet, status_event
 
 log = logging.getLogger(__name__)
 
 INTERRUPTED_TEXT: Final = "The turn was interrupted and is not run again"
 UNSTORED_TEXT: Final = "What the agent said could not be stored"
+
+FIRST_PAUSE_SECONDS: Final = 0.1
+LONGEST_PAUSE_SECONDS: Final = 5.0
+"""How long a turn waits before it writes again what the store could not take; the pause doubles in between."""
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,16 +77,31 @@ class TurnSession:
 
 
 class Run:
-    """One attempt at a turn. ``execute`` runs it to its end; ``stop`` may be called at any time, from the same loop."""
+    """One attempt at a turn. ``execute`` runs it to its end; ``stop`` may be called at any time, from the same loop.
 
-    def __init__(self, means: Means, tenant: Tenant, runner: Runner, record: TurnRecord) -> None:
+    ``stuck`` is told, each time, that the store cannot take what ends or begins the turn.
+    """
+
+    def __init__(
+        self,
+        means: Means,
+        tenant: Tenant,
+        runner: Runner,
+        record: TurnRecord,
+        *,
+        stuck: Callable[[str, Unavailable], None],
+    ) -> None:
         self.record = record
         self._means = means
         self._tenant = tenant
         self._runner = runner
+        self._stuck = stuck
         self._attempt = record.attempt + 1
         self._stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
-        self._outlet = TurnOutlet(means.store, means.codec, means.world, record, self._attempt)
+        self._name = f"agent {tenant.agent.id} of plugin {tenant.plugin.name} at tenant {tenant.id}"
+        self._outlet = TurnOutlet(
+            means.store, means.codec, means.world, record, attempt=self._attempt, speaker=self._name
+        )
 
     def stop(self, why: Stop) -> None:
         """Stop the run; the first reason counts."""
@@ -90,11 +112,11 @@ class Run:
         """Run the attempt to its end. A failure of the store leaves the turn to recovery."""
         if self.record.gated or not self._tenant.hooks.has_gates:
             # Both are queued before either is awaited: one commit carries them.
-            _, begun = await asyncio.gather(self._claim(), self._begin())
+            _, begun = await self._stored(lambda: asyncio.gather(self._claim(), self._begin()))
             if begun:
-                await self._handle(self._turn())
-        elif await self._claim():
-            await self._judge(self._turn())
+                await self._handle(self._turn(self._outlet))
+        elif await self._stored(self._claim):
+            await self._judge(self._turn(Mute()))
 
     def _claim(self) -> Awaitable[bool]:
         return self._means.store.claim(self.record, self._means.holder)
@@ -104,16 +126,21 @@ class Run:
         return self._means.store.begin(self.record, self._attempt, working)
 
     async def _judge(self, turn: Turn) -> None:
-        verdict = await self._tenant.hooks.should_handle_turn(turn, await turn.session.history())
-        if not verdict.handled:
-            log.info("task %s: declined by %s", self.record.task_id, ", ".join(verdict.declined_by))
-            await self._end(await self._declined())
-        elif self._stop.done():
+        gates = asyncio.ensure_future(self._tenant.hooks.should_handle_turn(turn, await turn.session.history()))
+        try:
+            await asyncio.wait((gates, self._stop), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            if not gates.done():
+                gates.cancel()
+                await asyncio.wait((gates,))
+        if self._stop.done():
             await self._put_back()
-        elif await self._begin():
-            await self._handle(turn)
+        elif not gates.result().handled:
+            await self._end(await self._declined(gates.result().declined_by))
+        elif await self._stored(self._begin):
+            await self._handle(replace(turn, outlet=self._outlet))
 
-    def _turn(self) -> Turn:
+    def _turn(self, outlet: Outlet) -> Turn:
         record = self.record
         session = TurnSession(
             record.session_id, record.tenant, record.caller, record.context_id, record.id, self._means
@@ -128,22 +155,25 @@ class Run:
             attempt=self._attempt,
             session=session,
             plugin=self._tenant.plugin,
-            outlet=self._outlet,
+            outlet=outlet,
         )
 
-    async def _declined(self) -> Ending:
-        """End without a word; a question that waits for an answer goes on waiting."""
+    async def _declined(self, by: tuple[str, ...]) -> Ending:
+        """End without a word, and with a note of who declined; a question that waits for its answer goes on waiting."""
+        log.info("task %s: declined by %s", self.record.task_id, ", ".join(by))
+        note = Event("declined", self._means.world.now_us(), data={"by": list(by)})
         own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
         view = await own.find(self.record.task_id, history_length=0, artifacts=False)
         if view is not None and view.task.state in INTERRUPTED:
-            return Ending(lambda _: None)
-        return Ending(lambda more: closing(self._means, self.record, Outcome(State.COMPLETED), more=more))
+            return Ending(lambda _: note)
+        closed = closing(self._means, self.record, Outcome(State.COMPLETED), more=False)
+        return Ending(lambda more: note if more or closed is None else replace(closed, kind=note.kind, data=note.data))
 
     async def _handle(self, turn: Turn) -> None:
         limit = self._tenant.turn_timeout
         foreign: Foreign[Outcome] = Foreign(
             lambda: self._runner(turn, self._outlet),
-            name=f"{self._tenant.id}: turn of task {self.record.task_id}",
+            name=f"{self._name}: task {self.record.task_id}",
             strays=self._means.strays,
         )
         try:
@@ -155,6 +185,7 @@ class Run:
             elif self._stop.done():
                 await self._stopped(foreign)
             else:
+                foreign.cancel()
                 await self._finish(_failed(f"The turn took longer than {_spoken(limit)} and was stopped"))
         finally:
             if not foreign.task.done():
@@ -188,26 +219,48 @@ class Run:
     def _outcome(self, foreign: Foreign[Outcome]) -> Outcome:
         try:
             return foreign.result()
-        except BaseException:  # foreign code may raise anything: the caller gets an id, the log the rest
-            error_id = self._means.world.new_id()
-            log.exception(
-                "task %s: agent %s of plugin %s failed (error %s)",
-                self.record.task_id,
-                self._tenant.agent.id,
-                self._tenant.plugin.name,
-                error_id,
-            )
-            return _failed(f"The agent failed (error {error_id})")
+        except Exception:  # noqa: BLE001 - agents raise anything; it is logged under the id that the caller gets
+            return self._failed("it raised")
+
+    def _failed(self, why: str) -> Outcome:
+        """Log the error at hand under an id, and tell the caller the id."""
+        error_id = self._means.world.new_id()
+        log.exception("task %s: %s failed, %s (error %s)", self.record.task_id, self._name, why, error_id)
+        return _failed(f"The agent failed (error {error_id})")
 
     async def _finish(self, outcome: Outcome) -> None:
         if not await self._drain():
             outcome = _failed(UNSTORED_TEXT)
+        try:
+            last = closing(self._means, self.record, outcome, more=False)
+        except (TypeError, ValueError):  # what an agent says may be what JSON cannot carry
+            outcome = self._failed("what it said cannot be sent")
+            last = closing(self._means, self.record, outcome, more=False)
         artifacts = await self._artifacts()
-        await self._end(Ending(lambda more: closing(self._means, self.record, outcome, more=more), artifacts))
+        await self._end(
+            Ending(lambda more: closing(self._means, self.record, outcome, more=True) if more else last, artifacts)
+        )
 
     async def _end(self, ending: Ending) -> None:
-        if not await self._means.store.end(self.record, self._attempt, ending):
+        if not await self._stored(lambda: self._means.store.end(self.record, self._attempt, ending)):
             log.info("task %s: ended elsewhere while its turn ran", self.record.task_id)
+
+    async def _stored(self, write: Callable[[], Awaitable[T]]) -> T:
+        """Write, again and again while the store cannot take it: the session waits, and its order stays.
+
+        Raises:
+            Unavailable: the host stops first; the turn is left to its next start.
+        """
+        pause = FIRST_PAUSE_SECONDS
+        while True:
+            try:
+                return await write()
+            except Unavailable as error:
+                self._stuck(self.record.task_id, error)
+                if self._stop.done() and self._stop.result() is Stop.SHUTDOWN:
+                    raise
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
 
     async def _artifacts(self) -> bytes | None:
         """Fold what the task has put out; None if there is nothing to add to what is folded."""

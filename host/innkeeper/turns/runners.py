@@ -1,6 +1,7 @@
 """Handlers of the contract's own two forms, made ready for the engine."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
 from typing import Final
 
 from innkeeper.contract.agent import Agent, is_coroutine_function, is_streaming
@@ -48,16 +49,17 @@ def _answer(handler: Callable[[Turn], Awaitable[object]]) -> Runner:
     return run
 
 
-def _stream(handler: Callable[[Turn], AsyncIterator[object]]) -> Runner:
+def _stream(handler: Callable[[Turn], AsyncGenerator[object]]) -> Runner:
     async def run(turn: Turn, outlet: RunOutlet) -> Outcome:
         texts: list[str] = []
         begun = False
         try:
-            async for piece in handler(turn):
-                part = _part_from_answer(piece)
-                await outlet.artifact(REPLY, (part,), append=begun, last=False)
-                begun = True
-                texts.append(part.text or "")
+            async with aclosing(handler(turn)) as pieces:  # its own clean-up runs here, within the turn
+                async for piece in pieces:
+                    part = _part_from_answer(piece)
+                    await outlet.artifact(REPLY, (part,), append=begun, last=False)
+                    begun = True
+                    texts.append(part.text or "")
         except Refuse as refusal:
             return Outcome(State.REJECTED, _said(refusal.text))
         return Outcome(State.COMPLETED, _said("".join(texts)))

@@ -66,7 +66,7 @@ CREATE TABLE artifacts (
     folded_seq INTEGER NOT NULL
 ) STRICT;
 
--- seq counts from 1 per task, without gaps.
+-- seq counts from 1 per task, without gaps. data is what the host notes beside what streams carry, as a JSON object.
 CREATE TABLE events (
     task  INTEGER NOT NULL REFERENCES tasks,
     seq   INTEGER NOT NULL,
@@ -74,11 +74,12 @@ CREATE TABLE events (
     state TEXT,
     body  BLOB NOT NULL,
     at_us INTEGER NOT NULL,
+    data  TEXT NOT NULL,
     PRIMARY KEY (task, seq)
 ) STRICT, WITHOUT ROWID;
 
 -- state: queued -> claimed -> running -> ended, or withdrawn; holder is who has claimed it. Ids are never used again:
--- a run that outlives its turn must not write to another.
+-- a run that outlives its turn must not write to another. Of a session, one turn is out at a time.
 CREATE TABLE turns (
     id       INTEGER PRIMARY KEY AUTOINCREMENT,
     task     INTEGER NOT NULL REFERENCES tasks,
@@ -92,6 +93,7 @@ CREATE TABLE turns (
     holder   TEXT NOT NULL DEFAULT '',
     UNIQUE (task, ordinal)
 ) STRICT;
+CREATE UNIQUE INDEX turns_out ON turns (session) WHERE state IN ('claimed', 'running');
 CREATE INDEX turns_unfinished ON turns (session) WHERE state IN ('queued', 'claimed', 'running');
 
 -- status_seq is the number of the event whose status carries the message; none for what the caller said.
