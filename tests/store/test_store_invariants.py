@@ -100,6 +100,11 @@ class Machine(RuleBasedStateMachine):
         self.house.numbers = numbers
 
     @invariant()
+    def of_a_session_one_turn_is_out(self):
+        out = self.house.rows("SELECT count(*) FROM turns WHERE state IN ('claimed', 'running') GROUP BY session")
+        assert {count for (count,) in out} <= {1}
+
+    @invariant()
     def numbers_have_no_gaps_and_everything_published_is_stored(self):
         stored = self.house.rows(
             "SELECT t.id, e.seq FROM events e JOIN tasks t ON t.key = e.task ORDER BY e.task, e.seq"

@@ -163,6 +163,7 @@ async def many(house):
         state, at_us = states[n % 4], 1000 + n // 3
         event = house.status(state, at_us=at_us)
         await house.store.append(turn, 1, event)
+        await house.store.release(turn, count_attempt=True)
         tasks.append((at_us, f"t{n}", state, f"c{n % 2}"))
     await house.admit(tenant="goodbye", context_id="c0")
     return sorted(tasks, reverse=True)

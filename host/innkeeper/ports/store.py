@@ -182,7 +182,10 @@ class Store(Protocol):
         ...
 
     def claim(self, turn: TurnRecord, holder: str) -> Awaitable[bool]:
-        """Begin an attempt: attempt + 1 and a lease for ``holder``. False if the turn was withdrawn meanwhile."""
+        """Begin an attempt: attempt + 1 and a lease for ``holder``.
+
+        False if the turn was withdrawn meanwhile, or another turn of its session is out.
+        """
         ...
 
     def begin(self, turn: TurnRecord, attempt: int, event: Event) -> Awaitable[bool]:

@@ -11,9 +11,10 @@ _REFUSED = Written(False)
 
 
 def claim(connection: sqlite3.Connection, turn: TurnRecord, holder: str) -> Written[bool]:
-    """Begin an attempt of a queued turn."""
+    """Begin an attempt of a queued turn, while no other turn of its session is out."""
     changed = connection.execute(
-        "UPDATE turns SET state = 'claimed', attempt = attempt + 1, holder = ? WHERE id = ? AND state = 'queued'",
+        "UPDATE turns SET state = 'claimed', attempt = attempt + 1, holder = ? WHERE id = ? AND state = 'queued'"
+        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session = turns.session AND t.state IN ('claimed', 'running'))",
         (holder, turn.id),
     )
     return Written(changed.rowcount == 1)
