@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from innkeeper.cli import VERBS
 from innkeeper.contract.hooks import HOOKS
+from innkeeper.registry.discovery import RESERVED
 from innkeeper.settings import load_settings
 
 ROOT = Path(__file__).parents[2]
@@ -61,3 +63,7 @@ def test_every_hook_is_on_the_page_of_plugins_and_no_other() -> None:
 
 def test_the_readme_fits_a_screen() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 80
+
+
+def test_no_plugin_can_be_named_like_a_verb() -> None:
+    assert frozenset(VERBS) == RESERVED

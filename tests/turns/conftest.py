@@ -27,9 +27,10 @@ from innkeeper.registry.fanout import Implementation
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.tenants import Tenant
 from innkeeper.store import open_store
-from innkeeper.turns.engine import Engine, Submission
-from innkeeper.turns.run import Means
+from innkeeper.turns.engine import Engine
+from innkeeper.turns.means import Means
 from innkeeper.turns.runners import runner_from_handler
+from innkeeper.turns.submission import Submission
 
 ALICE = Caller("alice")
 GRACE = timedelta(milliseconds=100)

@@ -1,14 +1,17 @@
 """A host under a server that is not ours: built when the server starts the application, stopped when it ends it."""
 
 import ipaddress
-import json
 from collections.abc import Callable
+from typing import Final
 
 from innkeeper.app.host import Host
 from innkeeper.app.logs import configure_logs
 from innkeeper.contract.errors import StartFault
 from innkeeper.edge.app import Receive, Scope, Send
+from innkeeper.edge.http import Exchange, refusal
 from innkeeper.settings import Settings, SettingsFault
+
+NOT_LOOPBACK: Final = refusal(403, "Open mode is served on loopback addresses only").reply
 
 
 class HostedApp:
@@ -30,7 +33,7 @@ class HostedApp:
         elif self._host is None:
             raise RuntimeError("the server did not start the application: Innkeeper needs the ASGI lifespan protocol")
         elif self._loopback_only and not _reaches_loopback(scope):
-            await _refuse(send)
+            await Exchange(scope, receive, send).reply(NOT_LOOPBACK)
         else:
             await self._host(scope, receive, send)
 
@@ -74,10 +77,3 @@ def _reaches_loopback(scope: Scope) -> bool:
         return server is not None and ipaddress.ip_address(server[0]).is_loopback
     except ValueError:
         return False
-
-
-async def _refuse(send: Send) -> None:
-    body = json.dumps({"error": {"code": 403, "message": "open mode is served on loopback addresses only"}}).encode()
-    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(body)).encode())]
-    await send({"type": "http.response.start", "status": 403, "headers": headers})
-    await send({"type": "http.response.body", "body": body})

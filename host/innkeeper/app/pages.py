@@ -5,6 +5,8 @@ from collections.abc import Callable
 from quart import Quart, Response, jsonify
 from werkzeug.exceptions import HTTPException
 
+from innkeeper.edge.http import refusal
+
 
 def create_pages(state: Callable[[], str]) -> Quart:
     """Make the Quart app. ``state`` answers "ready", or the word for what the host is doing instead.
@@ -29,6 +31,6 @@ def create_pages(state: Callable[[], str]) -> Quart:
     async def refuse(error: HTTPException) -> tuple[Response, int, dict[str, str]]:
         status = error.code or 500
         kept = {name: value for name, value in error.get_headers() if name == "Allow"}
-        return jsonify(error={"code": status, "message": error.name}), status, kept
+        return Response(refusal(status, "").reply.body, content_type="application/json"), status, kept
 
     return pages

@@ -32,31 +32,37 @@ CLOSING_SECONDS: Final = 3.0
 """How long connections may take to close once their streams have ended."""
 
 
-def serve(settings: Settings, *, announce: Announce, reserved: frozenset[str] = frozenset()) -> int:
+def serve(settings: Settings, *, announce: Announce) -> int:
     """Serve until SIGTERM or SIGINT; a second signal cuts the grace short.
 
     Returns the exit code: 0 after an orderly stop, 2 after start faults, which are printed to stderr, one per line.
     """
     configure_logs(settings.host.log_level, settings.host.log_format)
-    return run_process(_exit_code(settings, announce, reserved))
+    return run_process(_exit_code(settings, announce))
 
 
-async def _exit_code(settings: Settings, announce: Announce, reserved: frozenset[str]) -> int:
+async def _exit_code(settings: Settings, announce: Announce) -> int:
     try:
-        await _serve(settings, announce, reserved)
+        await _serve(settings, announce)
     except StartFault as fault:
         print(*fault.faults, sep="\n", file=sys.stderr)  # noqa: T201 - the report of a start that failed
         return 2
     return 0
 
 
-async def _serve(settings: Settings, announce: Announce, reserved: frozenset[str]) -> None:
+async def _serve(settings: Settings, announce: Announce) -> None:
     with contextlib.ExitStack() as opened:
-        sockets = [opened.enter_context(_bound(bind)) for bind in settings.host.bind]
-        base_url = settings.host.public_url or f"http://{_address(sockets[0])}"
-        host = Host(settings, base_url, reserved=reserved)
-        host.bound = tuple(map(_address, sockets))
-        await host.start()
+        faults: list[str] = []
+        sockets: list[socket.socket] = []
+        for bind in settings.host.bind:
+            try:
+                sockets.append(opened.enter_context(_bound(bind)))
+            except StartFault as fault:
+                faults += fault.faults
+        bound = tuple(map(_address, sockets))
+        base_url = settings.host.public_url or f"http://{(*bound, *settings.host.bind)[0]}"
+        host = Host(settings, base_url, bound=bound)
+        await host.start(faults)
         try:
             await _run(host, sockets, lambda: announce(base_url, host.tenants))
         finally:

@@ -24,12 +24,11 @@ def agents(config: Path | None, *, as_json: bool) -> None:
 
 
 async def _list(settings: "Settings", *, as_json: bool) -> int:
-    from innkeeper.cli import VERBS
     from innkeeper.contract.errors import StartFault
     from innkeeper.registry.assembly import load_registry
 
     try:
-        registry = await load_registry(settings, reserved=frozenset(VERBS))
+        registry = await load_registry(settings)
     except StartFault as error:
         return faulty(error)
     base_url = base_url_of(settings)

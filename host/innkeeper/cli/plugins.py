@@ -13,10 +13,9 @@ __all__ = ["plugins"]
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON array instead of lines.")
-@click.pass_context
-def plugins(ctx: click.Context, *, as_json: bool) -> None:
+def plugins(*, as_json: bool) -> None:
     """List the installed plugins without importing them."""
-    rows = list(_rows(discover(reserved=_verbs(ctx))))
+    rows = list(_rows(discover()))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
@@ -24,12 +23,6 @@ def plugins(ctx: click.Context, *, as_json: bool) -> None:
     for row in () if as_json else rows:
         line = f"{row['name']}  {row['distribution']} {row['version']}  {row['entry_point']}"
         click.echo(line if row["refused"] is None else f"{line}  refused: {row['refused']}")
-
-
-def _verbs(ctx: click.Context) -> frozenset[str]:
-    """Return the names of the commands beside this one: no plugin may have such a name."""
-    group = ctx.parent.command if ctx.parent else None
-    return frozenset(group.list_commands(ctx) if isinstance(group, click.Group) else ())
 
 
 def _rows(found: Discovery) -> Iterator[dict[str, Any]]:

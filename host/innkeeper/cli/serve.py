@@ -40,10 +40,9 @@ def _checked(_: click.Context, __: click.Parameter, binds: tuple[str, ...]) -> t
 def serve(config: Path | None, bind: tuple[str, ...]) -> None:
     """Serve the installed agents until SIGTERM or Ctrl-C."""
     from innkeeper.app.serve import serve as run
-    from innkeeper.cli import VERBS
 
     settings = settings_from(config, {"INNKEEPER_HOST__BIND": json.dumps(bind)} if bind else {})
-    sys.exit(run(settings, announce=announce, reserved=frozenset(VERBS)))
+    sys.exit(run(settings, announce=announce))
 
 
 def announce(base_url: str, tenants: Sequence[str]) -> None:
@@ -60,10 +59,8 @@ def curl_line(base_url: str, tenant: str) -> str:
     """Return a shell line that sends one message, a new one each time it is run."""
     head = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"'
     tail = '","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
-    return (
-        f"curl -sS {base_url}/agents/{tenant} -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' "
-        f"-d '{head}'{FRESH_ID}'{tail}'"
-    )
+    url = shlex.quote(f"{base_url}/agents/{tenant}")
+    return f"curl -sS {url} -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' -d '{head}'{FRESH_ID}'{tail}'"
 
 
 def call_line(base_url: str, tenant: str) -> str:

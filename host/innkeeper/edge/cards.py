@@ -10,7 +10,7 @@ import rfc8785
 from a2a.types import a2a_pb2
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import validate_proto_required_fields
-from google.protobuf import json_format  # type: ignore[import-untyped]
+from google.protobuf import json_format
 
 from innkeeper.contract.agent import Agent, Skill
 from innkeeper.contract.errors import StartFault

@@ -11,7 +11,7 @@ from a2a.client import ClientConfig, create_client
 from a2a.client.errors import AgentCardResolutionError
 from a2a.types import a2a_pb2
 from a2a.utils.errors import JSON_RPC_ERROR_CODE_MAP, A2AError
-from google.protobuf import json_format  # type: ignore[import-untyped]
+from google.protobuf import json_format
 
 from innkeeper.contract.errors import InnkeeperError
 from innkeeper.edge.wire import part_from_proto, state_from_proto

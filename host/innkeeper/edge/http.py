@@ -75,7 +75,11 @@ class ClientGone(Exception):
 
 def refusal(status: int, message: str, headers: RawHeaders = ()) -> Refusal:
     """Make a refusal with a JSON body in the shape of ``google.rpc.Status`` (A2A v1.0 §11.6)."""
-    error = {"code": status, "status": _STATUS_NAMES[status], "message": message or HTTPStatus(status).phrase}
+    error = {
+        "code": status,
+        "status": _STATUS_NAMES.get(status, "UNKNOWN"),
+        "message": message or HTTPStatus(status).phrase,
+    }
     return Refusal(Reply(status, json.dumps({"error": error}).encode(), headers))
 
 
@@ -109,6 +113,8 @@ class Exchange:
         declared = self.header(b"content-type")
         if len(declared) != 1 or declared[0].partition(";")[0].strip().lower() not in MEDIA_TYPES:
             raise refusal(415, "Content-Type must be application/json or application/a2a+json")
+        if any(coding.lower() != "identity" for coding in self.header(b"content-encoding")):
+            raise refusal(415, "A Content-Encoding is not taken")
 
     async def read_body(self, limits: Limits) -> bytes:
         """Read the body, within the limits.

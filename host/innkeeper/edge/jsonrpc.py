@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from a2a.types import a2a_pb2 as pb
-from google.protobuf import json_format, message  # type: ignore[import-untyped]
+from google.protobuf import json_format, message
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest, MethodNotFound, Unavailable

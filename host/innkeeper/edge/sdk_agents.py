@@ -9,7 +9,7 @@ from a2a.server.agent_execution.context import RequestContext
 from a2a.server.context import ServerCallContext
 from a2a.server.events.event_queue import Event, EventQueue
 from a2a.types import a2a_pb2
-from google.protobuf import json_format  # type: ignore[import-untyped]
+from google.protobuf import json_format
 
 from innkeeper.contract.caller import ANONYMOUS, Caller
 from innkeeper.contract.turn import Turn

@@ -1,21 +1,26 @@
 """The operations of A2A (v1.0 §3.1) for one verified caller at one tenant, whatever binding they came by."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
-from typing import Self
+from typing import Final, Self
 
 from a2a.types import a2a_pb2 as pb
+from anyio import to_thread
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import InvalidParams, PushNotSupported, TaskNotFound, UnsupportedOperation
 from innkeeper.edge import pages
 from innkeeper.edge.cards import Cards
-from innkeeper.edge.wire import Incoming, incoming_from_request, list_json, task_json
+from innkeeper.edge.wire import Incoming, fold_artifacts, incoming_from_request, list_json, task_json
 from innkeeper.ports.events import TERMINAL, Committed, State
 from innkeeper.ports.store import OwnTasks, TaskView
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.bus import Watch
-from innkeeper.turns.engine import Engine, Submission
+from innkeeper.turns.engine import Engine
+from innkeeper.turns.submission import Submission
+
+FEW_PIECES: Final = 256
+"""Of so many pieces an artifact is folded on the event loop; more of them are folded in a thread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +147,10 @@ class Service:
         view = await self._own(call).find(task_id, history_length=history_length)
         if view is None:
             raise TaskNotFound
-        return view
+        if len(view.pieces) <= FEW_PIECES:
+            return view
+        folded = await to_thread.run_sync(fold_artifacts, view.artifacts, view.pieces)
+        return replace(view, artifacts=folded, pieces=())
 
     async def _snapshot_and_rest(
         self,

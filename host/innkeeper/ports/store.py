@@ -164,6 +164,11 @@ class OwnTasks(Protocol):
 class Store(Protocol):
     """The whole need of the engine."""
 
+    @property
+    def failing(self) -> bool:
+        """Whether the last write could not be stored: a full or broken disk, or a store that has ended."""
+        ...
+
     def own_tasks(self, tenant: str, caller_key: str) -> OwnTasks:
         """Return the tasks of one caller at one tenant."""
         ...

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 
 from innkeeper.contract.errors import StartFault
-from innkeeper.registry.discovery import PluginRecord, discover
+from innkeeper.registry.discovery import RESERVED, PluginRecord, discover
 from innkeeper.registry.facade import Hooks
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.loading import load_plugins
@@ -26,7 +26,7 @@ async def load_registry(
     settings: Settings,
     *,
     entry_points: Iterable[EntryPoint] | None = None,
-    reserved: frozenset[str] = frozenset(),
+    reserved: frozenset[str] = RESERVED,
 ) -> Registry:
     """Find, load and ask the installed plugins, and build the tenants.
 

@@ -21,6 +21,9 @@ GROUP: Final = f"innkeeper.v{CONTRACT}"
 _ANY_CONTRACT: Final = re.compile(r"innkeeper\.v([0-9]+)")
 HOST: Final = "innkeeper"
 
+RESERVED: Final = frozenset({"agents", "call", "keys", "plugins", "serve"})
+"""The commands of innkeeper: a plugin's name is a command of its own one day, so it may be none of these."""
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class PluginRecord:
@@ -65,7 +68,7 @@ class _Found:
 def discover(
     entry_points: Iterable[metadata.EntryPoint] | None = None,
     *,
-    reserved: frozenset[str] = frozenset(),
+    reserved: frozenset[str] = RESERVED,
     host_version: Version | None = None,
 ) -> Discovery:
     """Find the installed plugins.

@@ -8,7 +8,8 @@ import functools
 import inspect
 import logging
 import threading
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar, final
@@ -51,6 +52,33 @@ class ForeignExit(RuntimeError):
 
     def __init__(self, error: BaseException) -> None:
         super().__init__(f"foreign code raised {error!r}")
+
+
+_in_foreign_code: ContextVar[bool] = ContextVar("in foreign code", default=False)
+
+
+def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep a ``SystemExit`` or ``KeyboardInterrupt`` in a task that foreign code makes from ending the event loop.
+
+    Such a task, made while a ``Foreign`` runs, ends with ``ForeignExit`` instead. Other tasks are left as they are.
+    """
+    former = loop.get_task_factory()
+
+    def make(
+        loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
+    ) -> asyncio.Future[T]:
+        if _in_foreign_code.get() and isinstance(work, Coroutine):
+            work = _contained(work)
+        return asyncio.Task(work, loop=loop, **options) if former is None else former(loop, work, **options)
+
+    loop.set_task_factory(make)
+
+
+async def _contained(work: Coroutine[Any, Any, T]) -> T:
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise ForeignExit(error) from error
 
 
 @final
@@ -102,6 +130,7 @@ class Foreign(Generic[T]):
             self.task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step
 
     async def _run(self, work: Awaitable[T] | Callable[[], Awaitable[T] | T]) -> None:
+        _in_foreign_code.set(True)
         try:
             value = work() if callable(work) else work
             self.outcome = Finished(await value if inspect.isawaitable(value) else value)

@@ -20,6 +20,11 @@ class SqliteStore:
         self._readers = readers
         self._writer = writer
 
+    @property
+    def failing(self) -> bool:
+        """Whether the last write could not be stored."""
+        return self._writer.failing
+
     def own_tasks(self, tenant: str, caller_key: str) -> SqliteOwnTasks:
         """Return the tasks of one caller at one tenant."""
         return SqliteOwnTasks(self._readers, self._writer, tenant, caller_key)

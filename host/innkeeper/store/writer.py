@@ -11,7 +11,7 @@ from innkeeper.contract.errors import Answerable, Unavailable
 from innkeeper.ports.events import Committed, EventSink
 from innkeeper.store.connection import Connection
 from innkeeper.store.faults import unavailable
-from innkeeper.store.transactions import Done, Outcome, Transactions, Work
+from innkeeper.store.transactions import Done, Failed, Outcome, Transactions, Work
 
 log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ class Writer:
     """Runs work in the order of its submission; nobody who submits ever waits for nothing.
 
     The event loop on which it is made is the one from which it is used. It owns one task, ended by ``close``, and
-    uses a connection that it leaves open.
+    uses a connection that it leaves open. ``failing``: the last batch met a disk, file or lock that took no writes.
     """
 
     def __init__(self, connection: Connection, transactions: Transactions, sink: EventSink) -> None:
@@ -76,6 +76,7 @@ class Writer:
         self._queue: deque[_Entry[Any]] = deque()
         self._in_flight: list[_Entry[Any]] = []
         self._refusal = ""
+        self.failing = False
         self._wake = asyncio.Event()
         self._flushing = asyncio.create_task(self._flush_until_closed(), name="store writer")
 
@@ -115,6 +116,7 @@ class Writer:
         except Exception:
             log.exception("the store's writer has failed")
         finally:
+            self.failing = self.failing or not self._refusal
             self._refusal = self._refusal or "The host cannot store anything any more"
             for entry in (*self._in_flight, *self._queue):
                 if not entry.future.done():
@@ -125,9 +127,19 @@ class Writer:
         self._in_flight = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
         works = [entry.work for entry in self._in_flight]
         outcomes = await self._on_thread(works)
+        self._take_note(outcomes)
         for entry, outcome in zip(self._in_flight, outcomes, strict=True):
             entry.settle(outcome, self._sink)
         self._in_flight = []
+
+    def _take_note(self, outcomes: list[Outcome[Written[Any]]]) -> None:
+        """Say when the disk begins to refuse, and when it takes writes again."""
+        errors = [outcome.error for outcome in outcomes if isinstance(outcome, Failed) and unavailable(outcome.error)]
+        if errors and not self.failing:
+            log.error("nothing can be stored: %s", errors[0])
+        elif self.failing and not errors:
+            log.warning("writes are stored again")
+        self.failing = bool(errors)
 
     async def _on_thread(self, works: list[Work[Written[Any]]]) -> list[Outcome[Written[Any]]]:
         trip = asyncio.ensure_future(self._connection.run(lambda _: self._transactions.run(works)))

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import timedelta
 
 import anyio
@@ -12,32 +12,18 @@ from anyio.abc import TaskGroup
 from innkeeper.contract.agent import Agent
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import TaskNotFound, Unavailable
-from innkeeper.contract.message import JSON
 from innkeeper.ports.events import Committed, Event, State, Status
 from innkeeper.ports.running import Runner
 from innkeeper.ports.store import Admission, Admitted, OwnTasks, TurnRecord
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.bus import Bus, Watch
+from innkeeper.turns.endings import interrupted
 from innkeeper.turns.lanes import Lanes
-from innkeeper.turns.run import Means, Run, Stop, interrupted
+from innkeeper.turns.means import Means
+from innkeeper.turns.run import Run, Stop
+from innkeeper.turns.submission import Submission, admission_from_submission
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class Submission:
-    """A message as it comes from the edge.
-
-    ``body`` is what is stored of it, ``digest`` identifies it as it was sent, ``task_id`` and ``context_id`` are those
-    the caller named, ``metadata`` that of the request overlaid by that of the message.
-    """
-
-    message_id: str
-    digest: bytes
-    body: bytes
-    task_id: str | None = None
-    context_id: str | None = None
-    metadata: Mapping[str, JSON] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -142,11 +128,13 @@ class Engine:
             Unavailable: the host is stopping, too many turns wait, or the message cannot be stored.
             TaskNotFound, UnsupportedOperation, InvalidParams: as ``Store.admit`` says.
         """
-        return await self._admit(tenant, self._admission(tenant, caller, submission), self._accepted)
+        return await self._admit(
+            tenant, admission_from_submission(self._means, tenant, caller, submission), self._accepted
+        )
 
     async def submit_and_watch(self, tenant: Tenant, caller: Caller, submission: Submission) -> tuple[Admitted, Watch]:
         """Accept a message and watch its task; no event of the new turn is missed. Raises what ``submit`` raises."""
-        admission = self._admission(tenant, caller, submission)
+        admission = admission_from_submission(self._means, tenant, caller, submission)
         watches = [self._bus.watch(admission.new_task_id, from_start=True)]
 
         def accepted(admitted: Admitted) -> None:
@@ -210,35 +198,6 @@ class Engine:
                     run.stop(Stop.CANCELED)
 
     # --- turns ----------------------------------------------------------------------------------------------------
-
-    def _admission(self, tenant: Tenant, caller: Caller, submission: Submission) -> Admission:
-        means = self._means
-        now = means.world.now_us()
-
-        def submitted(task_id: str, context_id: str) -> Event:
-            status = means.codec.status(Status(State.SUBMITTED, now), task_id, context_id)
-            body = means.codec.opening(status, task_id, context_id, submission.body)
-            return Event("task", now, body, State.SUBMITTED, status)
-
-        return Admission(
-            tenant=tenant.id,
-            caller=caller,
-            message_id=submission.message_id,
-            digest=submission.digest,
-            message=submission.body,
-            at_us=now,
-            task_id=submission.task_id,
-            context_id=submission.context_id,
-            new_task_id=means.world.new_id(),
-            new_context_id=means.world.new_id(),
-            new_session_id=means.world.new_id(),
-            submitted=submitted,
-            accepted=Event("message", now),
-            metadata=submission.metadata,
-            session_per_context=tenant.agent.session_scope == "context",
-            idempotent=tenant.agent.idempotent_messages,
-            queue_per_session=tenant.queue_per_session,
-        )
 
     async def _admit(self, tenant: Tenant, admission: Admission, then: Callable[[Admitted], None]) -> Admitted:
         if self.stopping or self._tasks is None:

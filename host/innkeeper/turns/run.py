@@ -3,29 +3,27 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
 from typing import Final, TypeVar
 
 from anyio import to_thread
 
-from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import Unavailable
-from innkeeper.contract.message import Message, Part
 from innkeeper.contract.turn import Outlet, Turn
-from innkeeper.ports.clock import World
-from innkeeper.ports.codec import Codec
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome, Runner
-from innkeeper.ports.store import Ending, Store, TurnRecord
-from innkeeper.registry.foreign import Foreign, Strays
+from innkeeper.ports.store import Ending, TurnRecord
+from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
-from innkeeper.turns.outlet import Mute, Names, TurnOutlet, status_event
+from innkeeper.turns.endings import closing, failed
+from innkeeper.turns.means import Means
+from innkeeper.turns.outlet import Mute, TurnOutlet, status_event
+from innkeeper.turns.session import TurnSession
 
 log = logging.getLogger(__name__)
 
-INTERRUPTED_TEXT: Final = "The turn was interrupted and is not run again"
 UNSTORED_TEXT: Final = "What the agent said could not be stored"
 
 FIRST_PAUSE_SECONDS: Final = 0.1
@@ -35,45 +33,11 @@ LONGEST_PAUSE_SECONDS: Final = 5.0
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
-class Means:
-    """What every run of the host shares.
-
-    ``holder`` names this host on its leases, ``cancel_grace`` is how long a canceled handler may take to stop.
-    """
-
-    store: Store
-    codec: Codec
-    world: World
-    strays: Strays
-    holder: str
-    cancel_grace: timedelta
-
-
 class Stop(Enum):
     """Why a run is stopped from outside."""
 
     CANCELED = "canceled"
     SHUTDOWN = "shutdown"
-
-
-@dataclass(frozen=True, slots=True)
-class TurnSession:
-    """The session as the turn sees it; it implements ``contract.session.Session``."""
-
-    id: str
-    tenant: str
-    caller: Caller
-    context_id: str
-    turn_id: int
-    means: Means
-
-    async def history(self, limit: int | None = None) -> tuple[Message, ...]:
-        """Return the last messages of the session, oldest first, up to the message of this turn."""
-        if limit is not None and limit < 0:
-            raise ValueError(f"history(limit): zero or more, not {limit}")
-        rows = await self.means.store.history(self.id, until_turn=self.turn_id, limit=limit)
-        return tuple(self.means.codec.message_from_body(body, at_us) for body, at_us in rows)
 
 
 class Run:
@@ -186,7 +150,7 @@ class Run:
                 await self._stopped(foreign)
             else:
                 foreign.cancel()
-                await self._finish(_failed(f"The turn took longer than {_spoken(limit)} and was stopped"))
+                await self._finish(failed(f"The turn took longer than {_spoken(limit)} and was stopped"))
         finally:
             if not foreign.task.done():
                 await foreign.stop(self._means.cancel_grace.total_seconds())
@@ -226,11 +190,11 @@ class Run:
         """Log the error at hand under an id, and tell the caller the id."""
         error_id = self._means.world.new_id()
         log.exception("task %s: %s failed, %s (error %s)", self.record.task_id, self._name, why, error_id)
-        return _failed(f"The agent failed (error {error_id})")
+        return failed(f"The agent failed (error {error_id})")
 
     async def _finish(self, outcome: Outcome) -> None:
         if not await self._drain():
-            outcome = _failed(UNSTORED_TEXT)
+            outcome = failed(UNSTORED_TEXT)
         try:
             last = closing(self._means, self.record, outcome, more=False)
         except (TypeError, ValueError):  # what an agent says may be what JSON cannot carry
@@ -272,30 +236,6 @@ class Run:
         if view is None or not view.pieces:
             return None
         return await to_thread.run_sync(codec.fold_artifacts, view.artifacts, view.pieces)
-
-
-def closing(means: Means, record: TurnRecord, outcome: Outcome, *, more: bool) -> Event | None:
-    """Encode how a turn closes; while further messages to its task wait, what was said is only progress."""
-    if more and not outcome.parts:
-        return None
-    names = Names(record)
-    asks = outcome.state in INTERRUPTED
-    now = means.world.now_us()
-    message = None
-    if outcome.parts:
-        message_id = names.ask if asks else names.reply if more else names.final
-        message = Message(message_id, "agent", outcome.parts, means.world.datetime_from_us(now))
-    state = State.WORKING if more else outcome.state
-    return status_event(means.codec, Status(state, now, message), record, keep=True)
-
-
-def interrupted(means: Means, record: TurnRecord) -> Ending:
-    """Return the ending of a turn that a crash cut short and that is not run again."""
-    return Ending(lambda more: closing(means, record, _failed(INTERRUPTED_TEXT), more=more))
-
-
-def _failed(text: str) -> Outcome:
-    return Outcome(State.FAILED, (Part(text=text, media_type="text/plain"),))
 
 
 def _spoken(limit: timedelta) -> str:

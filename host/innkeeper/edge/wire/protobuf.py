@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from a2a.types import a2a_pb2
-from google.protobuf import json_format, struct_pb2  # type: ignore[import-untyped]
+from google.protobuf import json_format, struct_pb2
 
 from innkeeper.contract.message import JSON, Message, Part
 from innkeeper.edge.wire.bodies import MAX_DEPTH, finite, message_dict

@@ -1,0 +1,37 @@
+"""How a turn ends, as the event that says so."""
+
+from typing import Final
+
+from innkeeper.contract.message import Message, Part
+from innkeeper.ports.events import INTERRUPTED, Event, State, Status
+from innkeeper.ports.running import Outcome
+from innkeeper.ports.store import Ending, TurnRecord
+from innkeeper.turns.means import Means
+from innkeeper.turns.outlet import Names, status_event
+
+INTERRUPTED_TEXT: Final = "The turn was interrupted and is not run again"
+
+
+def closing(means: Means, record: TurnRecord, outcome: Outcome, *, more: bool) -> Event | None:
+    """Encode how a turn closes; while further messages to its task wait, what was said is only progress."""
+    if more and not outcome.parts:
+        return None
+    names = Names(record)
+    asks = outcome.state in INTERRUPTED
+    now = means.world.now_us()
+    message = None
+    if outcome.parts:
+        message_id = names.ask if asks else names.reply if more else names.final
+        message = Message(message_id, "agent", outcome.parts, means.world.datetime_from_us(now))
+    state = State.WORKING if more else outcome.state
+    return status_event(means.codec, Status(state, now, message), record, keep=True)
+
+
+def interrupted(means: Means, record: TurnRecord) -> Ending:
+    """Return the ending of a turn that a crash cut short and that is not run again."""
+    return Ending(lambda more: closing(means, record, failed(INTERRUPTED_TEXT), more=more))
+
+
+def failed(text: str) -> Outcome:
+    """Return the outcome of a turn that fails with these words."""
+    return Outcome(State.FAILED, (Part(text=text, media_type="text/plain"),))
