@@ -78,6 +78,27 @@ def test_a_stop_ends_open_streams_properly_and_exits_0_within_the_grace(config, 
         assert "Traceback" not in host.said()
 
 
+def test_a_second_signal_cuts_the_grace_short(config, plugins):
+    with running_host(config(TENANTS, host='shutdown_grace = "300s"'), plugins) as host:
+        target = urlsplit(host.url)
+        with socket.create_connection((target.hostname, target.port), timeout=20) as connection:
+            events = read_stream(connection, target, "waits")
+            for _ in range(3):  # headers, submitted, working
+                next(events)
+            host.process.send_signal(signal.SIGTERM)
+            while "stopping" not in host.said():
+                assert host.process.poll() is None
+            host.process.send_signal(signal.SIGTERM)
+            assert isinstance(list(events)[-1], h11.EndOfMessage)
+        assert host.process.wait(timeout=10) == 0
+        assert "put back" in host.said()
+
+
+def test_a_host_without_agents_says_so(config, tmp_path):
+    with running_host(config("[tenants]\n"), tmp_path) as host:
+        assert host.next_line().startswith("No agent is served")
+
+
 def test_a_second_host_on_the_same_data_is_refused_by_name(config, plugins, tmp_path):
     path = config(TENANTS)
     with running_host(path, plugins):
