@@ -62,6 +62,9 @@ WRONG = {
     "oversized body": Wrong(status=413, body=sending(parts=[{"text": "x" * 1_100_000}])),
     "wrong content type": Wrong(status=415, headers={"Content-Type": "text/plain"}),
     "foreign Host": Wrong(status=421, headers={"Host": "elsewhere.example"}),
+    "foreign host in an absolute target": Wrong(status=421, path="http://elsewhere.example/agents/untouched"),
+    "no host in an absolute target": Wrong(status=421, path="http:///agents/untouched"),
+    "encoded content": Wrong(status=415, headers={"Content-Encoding": "gzip"}),
     "foreign Origin": Wrong(status=403, headers={"Origin": "https://elsewhere.example"}),
     "wrong HTTP method": Wrong(status=405, method="PUT"),
     "unknown path": Wrong(status=404, path="/agents"),
@@ -101,7 +104,8 @@ def test_a_wrong_request_is_answered_and_touches_nothing(host, wrong):
     assert tasks_of(host.url) == before == {**before, "tasks": [], "totalSize": 0}
 
 
-def test_the_request_that_the_table_varies_is_accepted_as_it_is(host):
-    status, body = exchange(host.url, Wrong(path="/agents/echo"))
+@pytest.mark.parametrize("target", ["/agents/echo", "/agents/echo/", "{}/agents/echo"])
+def test_the_request_that_the_table_varies_is_accepted_as_it_is(host, target):
+    status, body = exchange(host.url, Wrong(path=target.format(host.url)))
     assert status == 200
     assert json.loads(body)["result"]["task"]["status"]["state"] == "TASK_STATE_COMPLETED"

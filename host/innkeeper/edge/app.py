@@ -7,7 +7,7 @@ from typing import Final, TypeAlias
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Door
 from innkeeper.edge.faults import NewId, answerable, fresh_id
-from innkeeper.edge.hosts import Origins, origins_from_urls
+from innkeeper.edge.hosts import ABSOLUTE, Origins, origin_form, origins_from_urls
 from innkeeper.edge.http import (
     ASGI,
     ClientGone,
@@ -92,6 +92,8 @@ class EdgeApp:
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] != "http":
             raise ValueError(f"not an HTTP scope: {scope['type']}")
+        elif scope["path"].startswith(ABSOLUTE):
+            await self(origin_form(scope), receive, send)
         elif scope["path"] in STATUS_PATHS:
             await self._inner(scope, receive, send)
         else:

@@ -6,11 +6,22 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from innkeeper.edge.http import Exchange, refusal
+from innkeeper.edge.http import Exchange, Scope, refusal
 
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD", "OPTIONS"})
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _LOOPBACK_NAMES: Final = ("localhost", "127.0.0.1", "[::1]")
+
+
+ABSOLUTE: Final = ("http://", "https://")
+"""How a request target in absolute form begins."""
+
+
+def origin_form(scope: Scope) -> Scope:
+    """Rewrite a request whose target is a whole URL: its authority is the Host that counts (RFC 9112 §3.2.2)."""
+    authority, slash, rest = scope["path"].partition("://")[2].partition("/")
+    headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
+    return {**scope, "path": f"{slash or '/'}{rest}", "headers": [*headers, (b"host", authority.encode())]}
 
 
 @dataclass(frozen=True, slots=True)
