@@ -163,7 +163,7 @@ class Run:
         await self._drain()
         if self._tenant.agent.resumable:
             await self._put_back()
-        else:
+        elif self._stop.result() is Stop.SHUTDOWN:
             log.info("task %s: cut short; its agent does not resume, so the next start fails it", self.record.task_id)
 
     async def _put_back(self) -> None:
