@@ -637,3 +637,21 @@ async def test_a_turn_that_is_being_judged_can_be_ended_without_waiting_for_its_
             await bench.engine.cancel("t", Caller("alice"), admitted.task.id)
             assert (await bench.ask("next", context_id="c"))["text"] == "next!"
             assert (await bench.task(admitted.task.id))["state"] == "canceled"
+
+
+class SaysTooMuch:
+    async def execute(self, context: Any, event_queue: Any) -> None:
+        for task_id in ["another"] * 1000:
+            await event_queue.enqueue_event(a2a_pb2.TaskStatusUpdateEvent(task_id=task_id))
+        updater = TaskUpdater(event_queue, context.task_id, context.context_id)
+        await updater.complete()
+        for _ in range(1000):
+            await event_queue.enqueue_event(a2a_pb2.TaskStatusUpdateEvent(task_id=context.task_id))
+
+    async def cancel(self, context: Any, event_queue: Any) -> None: ...
+
+
+async def test_what_an_executor_says_too_much_does_not_keep_its_task_from_ending(engine_with: Any) -> None:
+    async with engine_with(Agent("t", SaysTooMuch())) as bench:
+        with anyio.fail_after(10):
+            assert (await bench.ask("go"))["state"] == "completed"

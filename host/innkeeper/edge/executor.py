@@ -15,9 +15,6 @@ from innkeeper.ports.running import Outcome, Runner, RunOutlet
 if TYPE_CHECKING:
     from innkeeper.edge.sdk_agents import Event
 
-DEAF_SECONDS: Final = 0.1
-"""How long what is not heard takes to be dropped: an executor that does not stop must not keep the loop busy."""
-
 UNSETTLED: Final = Outcome(
     State.FAILED, (Part(text="The agent ended without a final status", media_type="text/plain"),)
 )
@@ -87,12 +84,12 @@ class Hearing:
         if self.closed or self.settled is not None:
             if self.settled is not None:
                 self._warn("the executor speaks on after the final status; dropped")
-            await asyncio.sleep(DEAF_SECONDS)
+            await asyncio.sleep(0)  # what is dropped must still let others run
             return
         task_id = event.id if isinstance(event, a2a_pb2.Task) else getattr(event, "task_id", "")
         if task_id and task_id != self._turn.task_id:
             self._warn("an event of another task was dropped")
-            await asyncio.sleep(DEAF_SECONDS)
+            await asyncio.sleep(0)  # what is dropped must still let others run
             return
         match event:
             case a2a_pb2.Message():
