@@ -1,5 +1,6 @@
 """An engine on a real store and codec, with agents made on the spot."""
 
+import asyncio
 import dataclasses
 import functools
 import hashlib
@@ -42,6 +43,30 @@ def context(plugin: str) -> PluginContext:
 
 def gate(function: Callable[..., Any], *argnames: str) -> Implementation:
     return Implementation("should_handle_turn", "gate", function, argnames, HookOptions(), context("gate"))
+
+
+class Flaky:
+    """A store of which some operations fail: each as often as it has errors left in ``errors``."""
+
+    def __init__(self, store: Any, errors: dict[str, list[Exception]]) -> None:
+        self._store = store
+        self._errors = errors
+
+    def __getattr__(self, name: str) -> Any:
+        operation = getattr(self._store, name)
+        if name == "own_tasks":
+            return lambda *owner: Flaky(operation(*owner), self._errors)
+        if not callable(operation):
+            return operation
+
+        def call(*arguments: Any, **options: Any) -> Any:
+            if self._errors.get(name):
+                failed = asyncio.get_running_loop().create_future()
+                failed.set_exception(self._errors[name].pop())
+                return failed
+            return operation(*arguments, **options)
+
+        return call
 
 
 class Bench:
@@ -107,6 +132,7 @@ async def running(
     gates: Sequence[Implementation] = (),
     max_attempts: int = 3,
     max_concurrent_turns: int = 8,
+    errors: dict[str, list[Exception]] | None = None,
     **limits: Any,
 ) -> AsyncIterator[Bench]:
     strays = Strays()
@@ -130,6 +156,7 @@ async def running(
 
     async with AsyncExitStack() as opened:
         store = await opened.enter_async_context(open_store(data_dir, published))
+        store = Flaky(store, errors) if errors else store
         means = Means(store, WireCodec(), World(), strays, "test", GRACE)
         engine = Engine(
             means,

@@ -235,8 +235,6 @@ class Engine:
     async def _execute(self, run: Run) -> None:
         try:
             await run.execute()
-        except Exception:
-            log.exception("task %s: its turn is left to the next start", run.record.task_id)
         finally:
             del self._runs[run.record.id]
             self._lanes.free(run.record)

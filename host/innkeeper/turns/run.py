@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
+from functools import partial
 from typing import Final, TypeVar
 
 from anyio import to_thread
@@ -14,7 +15,7 @@ from innkeeper.contract.errors import Unavailable
 from innkeeper.contract.turn import Outlet, Turn
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome, Runner
-from innkeeper.ports.store import Ending, TurnRecord
+from innkeeper.ports.store import Ending, TaskView, TurnRecord
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.endings import closing, failed
@@ -73,7 +74,22 @@ class Run:
             self._stop.set_result(why)
 
     async def execute(self) -> None:
-        """Run the attempt to its end. A failure of the store leaves the turn to recovery."""
+        """Run the attempt to its end; only a host that stops while its store takes nothing leaves it unfinished."""
+        try:
+            try:
+                await self._run()
+            except Unavailable:
+                raise
+            except Exception:  # noqa: BLE001 - a turn that is out must end, or its session would wait for ever
+                outcome = self._failed("the host could not finish its turn")
+                ending = Ending(lambda more: closing(self._means, self.record, outcome, more=more))
+                for attempt in (self._attempt, self.record.attempt):  # the latter where the claim itself has failed
+                    if await self._stored(partial(self._means.store.end, self.record, attempt, ending)):
+                        break
+        except Unavailable:
+            log.warning("task %s: its turn is left to the next start", self.record.task_id)
+
+    async def _run(self) -> None:
         if self.record.gated or not self._tenant.hooks.has_gates:
             # Both are queued before either is awaited: one commit carries them.
             _, begun = await self._stored(lambda: asyncio.gather(self._claim(), self._begin()))
@@ -90,7 +106,8 @@ class Run:
         return self._means.store.begin(self.record, self._attempt, working)
 
     async def _judge(self, turn: Turn) -> None:
-        gates = asyncio.ensure_future(self._tenant.hooks.should_handle_turn(turn, await turn.session.history()))
+        history = await self._stored(turn.session.history)
+        gates = asyncio.ensure_future(self._tenant.hooks.should_handle_turn(turn, history))
         try:
             await asyncio.wait((gates, self._stop), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -126,8 +143,7 @@ class Run:
         """End without a word, and with a note of who declined; a question that waits for its answer goes on waiting."""
         log.info("task %s: declined by %s", self.record.task_id, ", ".join(by))
         note = Event("declined", self._means.world.now_us(), data={"by": list(by)})
-        own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
-        view = await own.find(self.record.task_id, history_length=0, artifacts=False)
+        view = await self._view()
         if view is not None and view.task.state in INTERRUPTED:
             return Ending(lambda _: note)
         closed = closing(self._means, self.record, Outcome(State.COMPLETED), more=False)
@@ -210,7 +226,7 @@ class Run:
             log.info("task %s: ended elsewhere while its turn ran", self.record.task_id)
 
     async def _stored(self, write: Callable[[], Awaitable[T]]) -> T:
-        """Write, again and again while the store cannot take it: the session waits, and its order stays.
+        """Write or read, again and again while the store cannot: the session waits, and its order stays.
 
         Raises:
             Unavailable: the host stops first; the turn is left to its next start.
@@ -231,11 +247,14 @@ class Run:
         codec, pieces = self._means.codec, self._outlet.pieces
         if pieces is not None:
             return codec.fold_artifacts(b"[]", pieces) if pieces else None
-        own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
-        view = await own.find(self.record.task_id, history_length=0)
+        view = await self._view()
         if view is None or not view.pieces:
             return None
         return await to_thread.run_sync(codec.fold_artifacts, view.artifacts, view.pieces)
+
+    async def _view(self) -> TaskView | None:
+        own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
+        return await self._stored(lambda: own.find(self.record.task_id, history_length=0))
 
 
 def _spoken(limit: timedelta) -> str:
