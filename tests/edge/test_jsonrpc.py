@@ -269,14 +269,14 @@ async def test_every_error_has_its_own_answer(rpc, engine, kind):
     ("method", "params"), [("GetTask", {"id": "t1"}), ("CancelTask", {"id": "t1"}), ("ListTasks", {})]
 )
 async def test_what_nobody_expected_is_told_by_a_number_only(rpc, engine, caplog, method, params):
-    engine.error = RuntimeError("sk-secret /home/x")
+    engine.error = RuntimeError("sk-secret of the agent")
     answer = await rpc(method, params)
     assert answer["error"]["code"] == -32603
     assert "sk-secret" not in json.dumps(answer)
     error_id = answer["error"]["message"].rpartition(" ")[2]
     (record,) = [record for record in caplog.records if error_id in record.message]
     assert record.exc_info[1] is engine.error
-    assert caplog.text.count("RuntimeError: sk-secret /home/x") == 1
+    assert caplog.text.count("RuntimeError: sk-secret of the agent") == 1
 
 
 @pytest.mark.parametrize("method", ["SendMessage", "SendStreamingMessage"])

@@ -51,7 +51,7 @@ async def asker(turn: Turn) -> str | Ask:
 
 
 async def boom(turn: Turn) -> str:
-    raise RuntimeError("sk-secret /home/x")
+    raise RuntimeError("sk-secret of the agent")
 
 
 async def refuser(turn: Turn) -> str:

@@ -1,0 +1,38 @@
+"""Turns that are judged."""
+
+from typing import Any
+
+import pytest
+from turn_agents import Scripted
+
+from innkeeper import Agent, Ask, Turn
+
+pytestmark = pytest.mark.anyio
+
+
+async def test_a_declined_turn_completes_without_a_word_and_its_handler_does_not_run(
+    engine_with: Any, gate: Any
+) -> None:
+    agent = Scripted()
+    seen: list[str] = []
+
+    def decline(history: Any) -> bool:
+        seen.extend(message.text for message in history)
+        return False
+
+    async with engine_with(Agent("t", agent), gates=[gate(decline, "history")]) as bench:
+        task = await bench.ask("hi")
+        assert (task["state"], task["text"], task["history"]) == ("completed", "", ["hi"])
+        assert bench.states(task["id"]) == ["submitted", "completed"]
+        assert (seen, agent.begun) == (["hi"], [])
+
+
+async def test_a_declined_answer_leaves_the_question_open(engine_with: Any, gate: Any) -> None:
+    async def asks(turn: Turn) -> Ask | str:
+        return Ask("which?") if turn.text == "hi" else "thanks"
+
+    async with engine_with(Agent("t", asks), gates=[gate(lambda turn: turn.text != "psst", "turn")]) as bench:
+        task = await bench.ask("hi")
+        task = await bench.ask("psst", task_id=task["id"])
+        assert (task["state"], task["text"]) == ("input-required", "which?")
+        assert (await bench.ask("this", task_id=task["id"]))["text"] == "thanks"
