@@ -200,7 +200,6 @@ def test_a_request_is_taken_apart() -> None:
     sent.metadata.update({"a": 0, "z": None})
     sent.configuration.history_length = 0
     sent.configuration.return_immediately = True
-    sent.configuration.accepted_output_modes.append("text/plain")
     sent.configuration.task_push_notification_config.url = "https://hook.test"
     incoming = incoming_from_request(sent)
     assert json.loads(incoming.body) == {
@@ -214,7 +213,6 @@ def test_a_request_is_taken_apart() -> None:
     assert incoming.metadata == {"a": 1, "b": 1.5, "z": None}
     assert (incoming.message_id, incoming.task_id, incoming.context_id) == ("m1", "t", "c")
     assert (incoming.history_length, incoming.return_immediately, incoming.wants_push) == (0, True, True)
-    assert incoming.accepted_output_modes == ("text/plain",)
 
 
 def test_what_a_request_leaves_unsaid_is_none() -> None:

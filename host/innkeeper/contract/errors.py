@@ -68,13 +68,6 @@ class UnsupportedOperation(Answerable):
     default = "This operation is not supported"
 
 
-class ContentTypeNotSupported(Answerable):
-    """The agent takes no such media type."""
-
-    code, status, grpc_status, reason = -32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"
-    default = "Incompatible content types"
-
-
 class VersionNotSupported(Answerable):
     """A protocol version that is not served."""
 
