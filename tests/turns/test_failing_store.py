@@ -69,3 +69,11 @@ async def test_what_an_agent_says_into_a_full_store_fails_its_task_clearly(engin
     async with engine_with(Agent("t", speaks), errors={"append": [Unavailable()]}) as bench:
         task = await bench.ask("hi")
         assert (task["state"], task["text"]) == ("failed", "What the agent said could not be stored")
+
+
+async def test_an_ending_that_cannot_be_written_at_all_harms_no_other_turn(engine_with: Any) -> None:
+    errors: dict[str, list[Exception]] = {"end": [RuntimeError("broken"), RuntimeError("broken")]}
+    async with engine_with(Agent("t", echo), errors=errors) as bench:
+        with anyio.fail_after(10):
+            await bench.settled(await bench.say("1"))
+            assert (await bench.ask("2"))["text"] == "2!"

@@ -67,10 +67,18 @@ def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
     def make(
         loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
     ) -> asyncio.Future[T]:
-        if _in_foreign_code.get() and isinstance(work, Coroutine):
-            work = _contained(work)
-        return asyncio.Task(work, loop=loop, **options) if former is None else former(loop, work, **options)
+        def started(work: Coroutine[Any, Any, T] | Generator[Any, None, T]) -> asyncio.Future[T]:
+            return asyncio.Task(work, loop=loop, **options) if former is None else former(loop, work, **options)
 
+        if not (_in_foreign_code.get() and isinstance(work, Coroutine)):
+            return started(work)
+        task = started(_contained(work))
+        task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step
+        return task
+
+    if getattr(former, "contains_exits", False):
+        return  # another host on this loop has seen to it
+    make.contains_exits = True  # type: ignore[attr-defined] # a mark of our own, for the line above
     loop.set_task_factory(make)
 
 

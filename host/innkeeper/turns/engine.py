@@ -235,6 +235,9 @@ class Engine:
     async def _execute(self, run: Run) -> None:
         try:
             await run.execute()
+        except Exception:
+            # The last barrier: what is raised here would end every other turn of the host along with this one.
+            log.exception("task %s: its turn is left to the next start", run.record.task_id)
         finally:
             del self._runs[run.record.id]
             self._lanes.free(run.record)

@@ -239,8 +239,15 @@ class Run:
                 self._stuck(self.record.task_id, error)
                 if self._stop.done() and self._stop.result() is Stop.SHUTDOWN:
                     raise
-                await asyncio.sleep(pause)
+                await self._pause(pause)
                 pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait, but no longer than until the run is stopped; a stop that came before is waited out."""
+        if self._stop.done():
+            await asyncio.sleep(seconds)
+        else:
+            await asyncio.wait((self._stop,), timeout=seconds)
 
     async def _artifacts(self) -> bytes | None:
         """Fold what the task has put out; None if there is nothing to add to what is folded."""
