@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from contextlib import closing
 
+import anyio
 import pytest
 from aiosqlite.core import _STOP_RUNNING_SENTINEL
 
@@ -183,6 +184,19 @@ async def test_a_full_disk_answers_unavailable_and_what_fits_is_stored(desk):
     assert isinstance(big, Unavailable)
     assert big.__cause__.sqlite_errorname == "SQLITE_FULL"
     assert [told[1] for told in desk.told] == ["a", "c"]
+
+
+async def test_a_disk_that_takes_writes_again_is_noticed_although_nobody_writes(desk, monkeypatch):
+    monkeypatch.setattr(writers, "PROBE_SECONDS", 0.01)
+    await desk.connection.run(lambda raw: raw.execute("PRAGMA query_only = 1"))
+    with pytest.raises(Unavailable):
+        await desk.submit("a")
+    assert desk.writer.failing
+    await desk.connection.run(lambda raw: raw.execute("PRAGMA query_only = 0"))
+    with anyio.fail_after(10):
+        while desk.writer.failing:
+            await anyio.lowlevel.checkpoint()
+    assert desk.stored() == []
 
 
 async def test_close_writes_what_has_queued_and_refuses_what_comes(desk):

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import sqlite3
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,6 +20,9 @@ T = TypeVar("T")
 
 BATCH: Final = 512
 """How many pieces of work share a commit at most."""
+
+PROBE_SECONDS: Final = 1.0
+"""How often a disk that takes nothing is tried again."""
 
 THREAD_WATCH_SECONDS: Final = 1.0
 """How often a commit that takes its time is asked whether its thread still lives."""
@@ -107,7 +111,7 @@ class Writer:
     async def _flush_until_closed(self) -> None:
         try:
             while True:
-                await self._wake.wait()
+                await self._woken()
                 self._wake.clear()
                 while self._queue:
                     await self._flush()
@@ -122,6 +126,16 @@ class Writer:
                 if not entry.future.done():
                     entry.fail(Unavailable(self._refusal))
             self._queue.clear()
+
+    async def _woken(self) -> None:
+        """Wait for work; while the disk refuses, try it now and then: a host that is not ready may get none."""
+        if not self.failing:
+            await self._wake.wait()
+            return
+        try:
+            await asyncio.wait_for(self._wake.wait(), PROBE_SECONDS)
+        except TimeoutError:
+            self.submit(_probe).add_done_callback(asyncio.Future.exception)  # looked at: the note is taken elsewhere
 
     async def _flush(self) -> None:
         self._in_flight = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
@@ -158,3 +172,10 @@ def _call(callback: Callable[[T], None], value: T) -> None:
         callback(value)
     except Exception:
         log.exception("a listener of the store failed")
+
+
+def _probe(connection: sqlite3.Connection) -> Written[None]:
+    """Write a page and change nothing."""
+    (version,) = connection.execute("PRAGMA user_version").fetchone()
+    connection.execute(f"PRAGMA user_version = {version:d}")
+    return Written(None)
