@@ -27,13 +27,14 @@ check: $(STAMP)
 	.venv/bin/ruff format --check .
 	.venv/bin/ruff check .
 	.venv/bin/mypy
+	.venv/bin/mypy $(wildcard plugins/*/innkeeper_* examples/*/innkeeper_*.py)
 	.venv/bin/lint-imports
 
 bench: $(STAMP)
 	.venv/bin/python bench $(ARGS)
 
 docs: $(STAMP)
-	.venv/bin/python docs/generate.py
+	.venv/bin/python docs/generate
 
 .venv: $(STAMP)
 

@@ -19,6 +19,8 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
 
+import start
+
 HERE = Path(__file__).parent
 
 
@@ -46,6 +48,7 @@ def main() -> None:
             for name in sorted(urls, reverse=bool(number % 2)):
                 rounds[name].append(run_round(urls[name], options.turns, options.concurrency))
     print_table(options, rounds)
+    start.main()
 
 
 def arguments() -> argparse.Namespace:

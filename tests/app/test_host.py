@@ -2,6 +2,8 @@
 
 import asyncio
 import sqlite3
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
@@ -130,3 +132,26 @@ async def test_a_loop_that_runs_a_host_contains_the_exits_of_foreign_tasks(setti
         assert isinstance(foreign.result(), ForeignExit)
     finally:
         await host.stop()
+
+
+@pytest.mark.parametrize("hosts", [1, 2])
+async def test_a_host_watches_its_own_plugins_for_as_long_as_it_runs(settings: Any, hosts: int) -> None:
+    running = [Host(settings(str(n), 'watch.slow_hook = "20ms"'), BASE) for n in range(hosts)]
+    for host in running:
+        await host.start()
+    try:
+        for host in running:
+            assert host._engine is not None
+            strays = host._engine._means.strays
+
+            def block(watchdog: Any = host.watchdog) -> None:
+                until = time.monotonic() + 10
+                while not watchdog.slow and time.monotonic() < until:
+                    time.sleep(0.001)
+
+            assert await Foreign(block, name="x", strays=strays).wait(20)
+        assert [dict(host.watchdog.slow) for host in running if host.watchdog] == [{"x": 1}] * hosts
+    finally:
+        for host in reversed(running):
+            await host.stop()
+    assert "innkeeper watchdog" not in {thread.name for thread in threading.enumerate()}

@@ -13,7 +13,7 @@ from livehost import LiveHost, running_host
 
 ROOT = Path(__file__).parents[2]
 DISTRIBUTIONS = sorted(
-    found.parent for kind in ("examples", "tests/plugins") for found in ROOT.glob(f"{kind}/*/pyproject.toml")
+    found.parent for kind in ("examples", "plugins", "tests/plugins") for found in ROOT.glob(f"{kind}/*/pyproject.toml")
 )
 
 TENANTS = """

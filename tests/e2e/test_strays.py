@@ -1,9 +1,11 @@
-"""Foreign code that ignores its cancellation does not keep the host from stopping."""
+"""Foreign code neither ends the host nor keeps it from stopping, and the log says who has tried."""
+
+import signal
 
 import pytest
 from a2a.types import CancelTaskRequest, TaskState
 from livehost import running_host
-from sending import sending, sent
+from sending import sending, sent, text_of
 
 TENANTS = """
 [turns]
@@ -26,3 +28,27 @@ async def test_a_host_stops_although_a_gate_and_a_handler_ignore_that_they_were_
         assert host.process.wait(timeout=15) == 0
     assert canceled.status.state == TaskState.TASK_STATE_CANCELED
     assert task.status.state == TaskState.TASK_STATE_COMPLETED
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT], ids=["SIGTERM", "Ctrl-C"])
+async def test_an_agent_that_exits_wherever_it_can_ends_nothing(config, plugins, client_of, sign):
+    with running_host(config("[tenants.leaves]\nuse = []\n"), plugins) as host:
+        async with client_of(host.agent("leaves"), streaming=False) as client:
+            answers = [text_of((await sent(client, sending("hi"))).status.message.parts) for _ in range(3)]
+        assert host.stop(sign) == 0
+        assert "of agent leaves of plugin agents-kit at tenant leaves" in host.said()
+    assert answers == ["still here"] * 3
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_blocks_the_loop_is_named_in_the_log(config, plugins, client_of):
+    tables = '[watch]\nslow_hook = "20ms"\n[tenants.blocks]\nuse = []\n'
+    with running_host(config(tables), plugins) as host:
+        async with client_of(host.agent("blocks"), streaming=False) as client:
+            await sent(client, sending("0.3"))
+        assert host.stop() == 0
+        said = host.said()
+    assert "agent blocks of plugin agents-kit at tenant blocks" in said
+    assert "in blocks" in said
+    assert said.count("blocks the event loop") == 1

@@ -5,6 +5,7 @@ import logging
 
 import pytest
 
+from innkeeper.contract.caller import Caller
 from innkeeper.edge.http import refusal
 
 pytestmark = pytest.mark.anyio
@@ -142,6 +143,48 @@ async def test_what_is_not_ours_goes_to_the_app_within_and_keeps_its_body(open_w
     assert inner.paths == ["/", "/console", "/a2a;x", "/healthz/"]
 
 
+class Doorkeeper:
+    """Admits those who know the word."""
+
+    async def admit(self, exchange):
+        if exchange.header(b"authorization") != ["open sesame"]:
+            raise refusal(401, "")
+        return Caller("k1", "Ali", "user")
+
+    def tenants(self, caller):
+        return (f"of-{caller.key}",)
+
+
+class Guarded:
+    """An app within that says whom the door has admitted."""
+
+    async def __call__(self, scope, receive, send):
+        caller = scope.get("innkeeper.caller")
+        told = [caller and caller.name, scope.get("innkeeper.tenants"), scope["path"], scope["raw_path"].decode()]
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        await send({"type": "http.response.body", "body": json.dumps(told).encode()})
+
+
+@pytest.mark.parametrize("path", ["/plugins.json", "/plugins/", "/plugins/notes/x", "http://127.0.0.1:8080/plugins/x"])
+async def test_plugins_and_their_pages_are_behind_the_door(open_wire, make_edge, path):
+    edge = make_edge(inner=Guarded(), door=Doorkeeper())
+    shut = open_wire(path, method="GET", app=edge)
+    await shut.run()
+    assert shut.status == 401
+    opened = open_wire(path, method="GET", app=edge, headers={"authorization": "open sesame"})
+    await opened.run()
+    path = path.removeprefix("http://127.0.0.1:8080")
+    assert json.loads(opened.body) == ["Ali", ["of-k1"], path, path]
+    assert "innkeeper.caller" not in opened.scope
+
+
+@pytest.mark.parametrize("path", ["/", "/plugins", "/plugins.json/", "/pluginsx", "//plugins.json", "/console"])
+async def test_of_what_is_not_listed_the_app_within_learns_of_no_caller(open_wire, make_edge, path):
+    wire = open_wire(path, method="GET", app=make_edge(inner=Guarded(), door=Doorkeeper()))
+    await wire.run()
+    assert json.loads(wire.body)[:2] == [None, None]
+
+
 @pytest.mark.parametrize(
     ("path", "headers", "status"),
     [
@@ -157,6 +200,22 @@ async def test_the_app_within_sees_nothing_that_was_refused(open_wire, make_edge
     wire.say(b"")
     await wire.run()
     assert (wire.status, inner.paths) == (status, [])
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("http://127.0.0.1:8080/console", {}, 299),
+        ("HTTP://127.0.0.1:8080/console", {}, 299),
+        ("HTTP://elsewhere.example/console", {}, 421),
+        ("/console", {"content-encoding": ""}, 299),
+    ],
+)
+async def test_a_scheme_has_no_case_and_an_empty_header_no_meaning(open_wire, make_edge, path, headers, status):
+    wire = open_wire(path, app=make_edge(inner=Inner()), headers=headers)
+    wire.say(b"")
+    await wire.run()
+    assert wire.status == status
 
 
 async def test_a_websocket_is_turned_away(edge):

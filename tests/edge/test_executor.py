@@ -62,6 +62,7 @@ class Heard:
 
     said: list[tuple[tuple[Part, ...], str | None]] = field(default_factory=list)
     pieces: list[ArtifactPiece] = field(default_factory=list)
+    settled: list[Outcome] = field(default_factory=list, compare=False)
 
     async def progress(self, text: str, key: str | None) -> None:
         raise AssertionError("an executor speaks through put_progress")
@@ -77,6 +78,9 @@ class Heard:
 
     async def earlier(self) -> None:
         return None
+
+    def settle(self, outcome: Outcome) -> None:
+        self.settled.append(outcome)
 
     @property
     def texts(self) -> list[str]:
@@ -95,7 +99,9 @@ def turn(*parts: Part, caller: Caller = ANONYMOUS) -> Turn:
         metadata={"a": 1, "deep": {"b": [1.5, None]}},
         attempt=1,
         session=unused,
-        plugin=PluginContext("plugin", "shop", log),
+        plugin=PluginContext("plugin", "shop", log, http=None),
+        workspace=None,
+        capabilities=None,
         outlet=unused,
     )
 
@@ -187,7 +193,6 @@ async def test_nobody_is_no_authenticated_user() -> None:
         (pb.TASK_STATE_REJECTED, State.REJECTED),
         (pb.TASK_STATE_CANCELED, State.CANCELED),
         (pb.TASK_STATE_INPUT_REQUIRED, State.INPUT_REQUIRED),
-        (pb.TASK_STATE_AUTH_REQUIRED, State.AUTH_REQUIRED),
     ],
 )
 async def test_a_settled_status_is_the_outcome_with_or_without_a_message(wire: pb.TaskState, state: State) -> None:
@@ -246,12 +251,72 @@ async def test_the_first_final_status_wins_and_what_follows_is_dropped_and_logge
     assert [record.name for record in caplog.records] == ["test.plugin"]
 
 
-async def test_a_question_that_the_executor_does_not_wait_for_is_said_and_its_later_status_counts() -> None:
-    outcome, heard = await run(
-        enqueue(status(pb.TASK_STATE_AUTH_REQUIRED, "log in"), status(pb.TASK_STATE_COMPLETED, "thanks"))
-    )
+async def test_a_question_ends_the_turn_and_what_follows_is_dropped() -> None:
+    events = status(pb.TASK_STATE_INPUT_REQUIRED, "which?"), status(pb.TASK_STATE_COMPLETED, "thanks")
+    outcome, heard = await run(enqueue(*events))
+    assert outcome == text(State.INPUT_REQUIRED, "which?")
+    assert (heard, heard.settled) == (Heard(), [outcome])
+
+
+async def test_a_login_is_asked_for_at_once_and_the_executor_may_go_on() -> None:
+    asks = status(pb.TASK_STATE_AUTH_REQUIRED, "log in")
+    outcome, heard = await run(enqueue(asks, status(pb.TASK_STATE_COMPLETED, "thanks")))
     assert outcome == text(State.COMPLETED, "thanks")
-    assert heard.texts == ["log in"]
+    assert heard.said == [((Part(text="log in"),), "own-id")]
+    outcome, heard = await run(enqueue(asks))
+    assert (outcome, heard.settled) == (text(State.AUTH_REQUIRED, "log in"), [])
+
+
+@pytest.mark.parametrize(
+    "event", [status(pb.TASK_STATE_COMPLETED, "so"), status(pb.TASK_STATE_INPUT_REQUIRED, "so"), message("so")]
+)
+async def test_the_turn_is_settled_while_execute_goes_on(event: Any) -> None:
+    async def work(_: RequestContext, queue: EventQueue, __: TaskUpdater) -> None:
+        await queue.enqueue_event(event)
+        assert len(heard.settled) == 1
+        reached.set()
+        await asyncio.Event().wait()
+
+    reached, heard, executor = asyncio.Event(), Heard(), Executor(work)
+    assert (await canceled(executor, reached, heard)).result() == heard.settled[0]
+    assert executor.canceled == 0
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        pytest.param(status(pb.TASK_STATE_WORKING), id="bare working"),
+        pytest.param(status(pb.TASK_STATE_UNSPECIFIED), id="no state"),
+        pytest.param(pb.Task(id="t1"), id="snapshot"),
+        pytest.param(status(pb.TASK_STATE_WORKING, task_id="t2"), id="of another task"),
+    ],
+)
+async def test_an_executor_that_says_nothing_for_ever_lets_others_run(event: Any) -> None:
+    async def work(_: RequestContext, queue: EventQueue, __: TaskUpdater) -> None:
+        while True:
+            await queue.enqueue_event(event)
+
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(0.01):
+            await run(work)
+
+
+async def test_an_executor_that_speaks_for_ever_after_the_final_status_keeps_no_core_busy() -> None:
+    spoken = 0
+
+    async def work(_: RequestContext, queue: EventQueue, task: TaskUpdater) -> None:
+        nonlocal spoken
+        await task.complete()
+        while True:
+            await queue.enqueue_event(status(pb.TASK_STATE_WORKING, "more"))
+            spoken += 1
+
+    async with asyncio.timeout(5):
+        running = asyncio.ensure_future(run(work))
+        await asyncio.wait((running,), timeout=0.35)
+        running.cancel()
+        assert (await running)[0] == Outcome(State.COMPLETED)
+    assert 1 <= spoken <= 5
 
 
 async def test_events_of_another_task_are_dropped(caplog: pytest.LogCaptureFixture) -> None:
@@ -297,7 +362,7 @@ async def test_a_raise_after_the_final_status_is_logged_and_changes_nothing(capl
         await task.complete()  # the SDK's updater raises here
 
     assert (await run(work))[0] == Outcome(State.COMPLETED)
-    assert "raised after it had settled the task" in caplog.text
+    assert "raised after it had settled its turn" in caplog.text
 
 
 async def canceled(executor: Executor, reached: asyncio.Event, heard: Heard) -> asyncio.Task[Outcome]:

@@ -1,15 +1,19 @@
 """Distributions of one file, installed into a folder on the path."""
 
 import asyncio
+import functools
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from textwrap import dedent
 
 import pytest
 
+from innkeeper.registry.assembly import Surroundings
 from innkeeper.registry.discovery import GROUP
 from innkeeper.registry.foreign import Strays
+from innkeeper.registry.outgoing import SharedClient
+from innkeeper.store.plugin_databases import PluginDatabases
 
 
 @pytest.fixture
@@ -45,17 +49,32 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 
 @pytest.fixture
+async def surroundings(tmp_path: Path) -> AsyncIterator[Surroundings]:
+    client = SharedClient()
+    data = PluginDatabases(tmp_path / "data")
+    yield Surroundings({"HOME_TOWN": "Ghent"}, client, data)
+    await data.aclose()
+    await client.end()
+
+
+@pytest.fixture
 def strays() -> Strays:
     return Strays()
 
 
 @pytest.fixture
-def all_gone(strays: Strays) -> Callable[[], Awaitable[None]]:
-    """Wait until the last stray has ended."""
+def all_gone_of() -> Callable[[Strays], Awaitable[None]]:
+    """Wait until the last of these strays has ended."""
 
-    async def gone() -> None:
+    async def gone(strays: Strays) -> None:
         async with asyncio.timeout(5):
             while strays.count:  # noqa: ASYNC110 - threads end where no event of the loop tells
                 await asyncio.sleep(0.001)
 
     return gone
+
+
+@pytest.fixture
+def all_gone(strays: Strays, all_gone_of: Callable[[Strays], Awaitable[None]]) -> Callable[[], Awaitable[None]]:
+    """Wait until the last stray has ended."""
+    return functools.partial(all_gone_of, strays)

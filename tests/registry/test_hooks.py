@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections import UserString
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,20 +14,40 @@ from innkeeper.contract.caller import ANONYMOUS
 from innkeeper.contract.hooks import HOOKS, HookRule
 from innkeeper.contract.markers import HookOptions
 from innkeeper.contract.message import Message, Part
+from innkeeper.contract.plugin import PluginContext
 from innkeeper.contract.turn import Turn
+from innkeeper.registry.charges import Charge, Charges
+from innkeeper.registry.contexts import PluginLog
 from innkeeper.registry.facade import Hooks
 from innkeeper.registry.fanout import Implementation
-from innkeeper.registry.tenants import context_for
 
 pytestmark = pytest.mark.anyio
-QUICK = {hook: HookRule(deadline=timedelta(milliseconds=30)) for hook in HOOKS}
-PATIENT = {hook: HookRule(deadline=timedelta(seconds=30)) for hook in HOOKS}
+
+
+def rules(deadline: timedelta) -> dict[str, HookRule]:
+    return {hook: replace(rule, deadline=deadline) for hook, rule in HOOKS.items()}
+
+
+QUICK = rules(timedelta(milliseconds=30))
+PATIENT = rules(timedelta(seconds=30))
 MESSAGE = Message("m1", "user", (Part(text="hi"),), datetime.now(UTC))
+
+
+def context_for(plugin: str, tenant: str | None) -> PluginContext:
+    log = PluginLog(logging.getLogger("innkeeper.plugins"), {"plugin": plugin, "tenant": tenant})
+    return PluginContext(plugin, tenant, log, http=None)
 
 
 @pytest.fixture
 def turn():
-    return Turn(MESSAGE, "t1", "c1", "support", ANONYMOUS, {}, 1, None, context_for("owner", "support"), None)
+    return Turn(
+        MESSAGE, "t1", "c1", "support", ANONYMOUS, {}, 1, None, context_for("owner", "support"), None, None, None
+    )
+
+
+@pytest.fixture
+def charges():
+    return Charges()
 
 
 def implementation(hook: str, plugin: str, function, *, tenant: str | None = "support", **options: bool):
@@ -39,9 +60,9 @@ def gate(plugin: str, function, **options: bool):
 
 
 @pytest.fixture
-def ask(strays, turn):
+def ask(strays, charges, turn):
     async def asking(*gates: Implementation, rules=PATIENT, grace=5.0):
-        hooks = Hooks(gates, strays, rules=rules, grace_seconds=grace)
+        hooks = Hooks(gates, strays, charges, rules=rules, grace_seconds=grace)
         return await hooks.should_handle_turn(turn, [MESSAGE])
 
     return asking
@@ -96,18 +117,19 @@ GATES = {
 
 
 @pytest.mark.parametrize("case", GATES)
-async def test_a_gate_declines_with_false_and_otherwise_fails_open(ask, strays, caplog, case):
+async def test_a_gate_declines_with_false_and_otherwise_fails_open(ask, strays, charges, caplog, case):
     function, handled, fault = GATES[case]
     verdict = await ask(gate("suspect", function), rules=QUICK if case == "hangs" else PATIENT)
-    assert verdict.handled is handled
+    assert verdict.agreed is handled
     assert verdict.declined_by == (() if handled else ("suspect",))
     assert len(verdict.faults) == len(caplog.records) == (fault is not None)
     if fault:
-        assert verdict.faults[0].startswith(f"plugin 'suspect' {fault}")
+        assert str(verdict.faults[0]).startswith(f"plugin 'suspect': hook 'should_handle_turn' {fault}")
         warning = caplog.records[0]
         assert warning.levelno == logging.WARNING
         assert "plugin 'suspect' at tenant 'support'" in warning.message
         assert (warning.plugin, warning.tenant) == ("suspect", "support")
+    assert charges.counts == ({Charge("suspect", "should_handle_turn", "support"): 1} if fault else {})
     assert strays.count == 0
 
 
@@ -118,7 +140,7 @@ async def test_a_second_gates_no_counts_whatever_the_first_does(ask, case):
         (gate("b", lambda: False), gate("a", GATES[case][0])),
     ):
         verdict = await ask(*gates, rules=QUICK if case == "hangs" else PATIENT)
-        assert (verdict.handled, verdict.declined_by) == (False, ("b",))
+        assert (verdict.agreed, verdict.declined_by) == (False, ("b",))
 
 
 async def test_a_gate_that_ignores_its_cancellation_is_left_behind_by_name(ask, strays, all_gone):
@@ -132,8 +154,8 @@ async def test_a_gate_that_ignores_its_cancellation_is_left_behind_by_name(ask, 
                 continue
 
     verdict = await ask(gate("stubborn", stays), rules=QUICK, grace=0.01)
-    assert verdict.handled
-    assert "ignores its cancellation" in verdict.faults[0]
+    assert verdict.agreed
+    assert "ignores its cancellation" in verdict.faults[0].reason
     assert strays.names() == ("should_handle_turn of plugin 'stubborn' at tenant 'support'",)
     released.set()
     await all_gone()
@@ -159,7 +181,7 @@ async def test_every_gate_is_awaited_although_one_has_declined(ask):
         finished.append(True)
         return True
 
-    assert not (await ask(gate("quick", lambda: False), gate("slower", slower))).handled
+    assert not (await ask(gate("quick", lambda: False), gate("slower", slower))).agreed
     assert finished == [True]
 
 
@@ -199,20 +221,20 @@ async def test_a_blocking_gate_past_its_deadline_is_abandoned_and_counted(ask, s
     def blocks():
         release.wait()
 
-    half_a_second = {hook: HookRule(timedelta(seconds=0.5)) for hook in HOOKS}  # a thread needs a moment to begin
+    half_a_second = rules(timedelta(seconds=0.5))  # a thread needs a moment to begin
     try:
         verdict = await ask(gate("slow", blocks, blocking=True), rules=half_a_second)
-        assert verdict.handled
+        assert verdict.agreed
         assert strays.count == 1
     finally:
         release.set()
     await all_gone()
 
 
-async def test_without_gates_there_is_nobody_to_ask(strays, turn):
-    hooks = Hooks([implementation("register_agents", "a", lambda: None)], strays)
-    assert not hooks.has_gates
-    assert (await hooks.should_handle_turn(turn, [])).handled
+async def test_without_gates_there_is_nobody_to_ask(strays, charges, turn):
+    hooks = Hooks([implementation("register_agents", "a", lambda: None)], strays, charges)
+    assert not hooks.has("should_handle_turn")
+    assert (await hooks.should_handle_turn(turn, [])).agreed
 
 
 async def test_the_order_is_tryfirst_then_as_given_then_trylast(ask):
@@ -254,7 +276,7 @@ REGISTER = {
     "text": (lambda: "hello", [], "answered str; expected is an Agent"),
     "a number": (lambda: 3, [], "answered int; expected is an Agent"),
     "the class": (lambda: Agent, [], "answered type"),
-    "a mixed list": (lambda: [ONE, 3], [], "answered Agent, int; expected"),
+    "a mixed list": (lambda: [ONE, 3], [], "answered int; expected"),
     "an odd iterable": (lambda: UserString("x"), [], "answered UserString"),
     "raises": (lambda: raises(ValueError("broken")), [], "raised ValueError: broken"),
     "raises while iterated": (broken_generator, [], "raised ValueError: half way"),
@@ -271,14 +293,14 @@ COROUTINES = {"later", "exits", "hangs"}
     ("case", "blocking"),
     [*((case, False) for case in REGISTER), *((case, True) for case in sorted(REGISTER.keys() - COROUTINES))],
 )
-async def test_agents_are_collected_and_anything_else_is_a_fault(strays, case, blocking):
+async def test_agents_are_collected_and_anything_else_is_a_fault(strays, charges, case, blocking):
     function, agents, fault = REGISTER[case]
     other = implementation("register_agents", "other", lambda: Agent("other", greet), tenant=None)
     asked = implementation("register_agents", "bringer", function, tenant=None, blocking=blocking)
-    rules = QUICK if case == "hangs" else PATIENT
-    registered = await Hooks([asked, other], strays, rules=rules, grace_seconds=5).register_agents()
-    assert [agent for plugin, agent in registered.agents if plugin == "bringer"] == agents
-    assert [agent.id for plugin, agent in registered.agents if plugin == "other"] == ["other"]
+    applied = QUICK if case == "hangs" else PATIENT
+    registered = await Hooks([asked, other], strays, charges, rules=applied, grace_seconds=5).register_agents()
+    assert [agent for plugin, brought in registered.answers if plugin == "bringer" for agent in brought] == agents
+    assert [agent.id for plugin, brought in registered.answers if plugin == "other" for agent in brought] == ["other"]
     assert len(registered.faults) == (fault is not None)
     if fault:
-        assert registered.faults[0].startswith(f"plugin 'bringer': hook 'register_agents' {fault}")
+        assert str(registered.faults[0]).startswith(f"plugin 'bringer': hook 'register_agents' {fault}")

@@ -27,7 +27,7 @@ GATE = "from innkeeper import hookimpl\n@hookimpl\ndef should_handle_turn(): ret
 
 
 @pytest.fixture
-def registry(tmp_path):
+def registry(tmp_path, surroundings):
     """Load the registry of what this test installed, under settings given as TOML."""
 
     async def loading(toml: str | None = None, reserved: frozenset[str] = frozenset()):
@@ -39,7 +39,7 @@ def registry(tmp_path):
             for distribution in metadata.distributions(path=[str(tmp_path)])
             for entry_point in distribution.entry_points
         ]
-        return await load_registry(settings, entry_points=found, reserved=reserved)
+        return await load_registry(settings, surroundings, entry_points=found, reserved=reserved)
 
     return loading
 
@@ -73,8 +73,8 @@ async def test_without_a_table_every_agent_is_served_under_its_own_id(install, r
     one = found.tenants["one"]
     assert (one.agent.id, one.plugin.name, one.plugin.tenant) == ("one", "acme", "one")
     assert one.plugins == ("acme", "bouncer")
-    assert one.hooks.has_gates
-    assert [record.name for record in found.plugins] == ["acme", "bouncer"]
+    assert one.hooks.has("should_handle_turn")
+    assert list(found.stock.plugins) == [record.name for record in found.records] == ["acme", "bouncer"]
     assert found.strays.count == 0
     with pytest.raises(TypeError):
         found.tenants["three"] = one
@@ -151,7 +151,7 @@ async def test_use_names_the_plugins_and_their_order_and_the_agents_own_is_alway
         install(name, GATE)
     served = await tenant("Agent('greeter', answer)", table)
     assert served.plugins == plugins
-    assert served.hooks.has_gates is (len(plugins) > 1)
+    assert served.hooks.has("should_handle_turn") is (len(plugins) > 1)
 
 
 async def test_a_plugins_log_names_plugin_and_tenant(tenant, caplog):
@@ -183,8 +183,10 @@ async def test_an_unknown_agent_is_a_fault_that_names_the_known_ones(install, fa
 async def test_two_plugins_with_one_agent_id_are_a_fault_naming_both(install, faults_of):
     for name in ("acme", "zenith"):
         install(name, AGENT.format(agents="Agent('greeter', answer)"))
-    (fault,) = await faults_of()
-    assert fault == "agent 'greeter' is registered by more than one: 'acme', 'zenith'"
+    assert await faults_of() == (
+        "plugin 'acme': it registers agent 'greeter', and so does plugin 'zenith'",
+        "plugin 'zenith': it registers agent 'greeter', and so does plugin 'acme'",
+    )
 
 
 async def test_one_plugin_with_two_agents_of_one_id_is_a_fault(install, faults_of):

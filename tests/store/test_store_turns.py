@@ -53,7 +53,7 @@ STEPS = {
 }
 ALLOWED = {
     queued: {"claim"},
-    claimed: {"begin", "end", "end silently"},
+    claimed: {"begin", "append", "append status", "end", "end silently"},
     running: {"append", "append status", "end", "end silently"},
     ended: set(),
     withdrawn: set(),

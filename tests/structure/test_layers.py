@@ -21,6 +21,7 @@ WRONG_IMPORTS = [
     ("edge/__init__.py", "import pluggy", "pluggy stays in registry"),
     ("store/__init__.py", "import innkeeper.turns", "The store knows ports and contract only"),
     ("app/__init__.py", "import sqlite3", "aiosqlite and sqlite3 stay in store"),
+    ("testing/backing.py", "import innkeeper.cli", "Layers"),
     ("settings/__init__.py", "import innkeeper.contract", "settings is a leaf"),
     ("edge/__init__.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import innkeeper.app", "Layers"),
     ("unplaced/__init__.py", "", "Layers"),

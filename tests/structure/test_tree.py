@@ -43,7 +43,7 @@ def test_all_is_sorted_and_names_what_the_package_exports(package):
     assert list(exported) == sorted(exported, key=ruff_order)
     assert [name for name in exported if not hasattr(module, name)] == []
     if package == "innkeeper":
-        assert set(exported) == imported_names(Path(module.__file__))
+        assert set(exported) == imported_names(Path(module.__file__)) | {"Config"}
 
 
 def ruff_order(name: str) -> tuple[int, str]:
@@ -53,14 +53,14 @@ def ruff_order(name: str) -> tuple[int, str]:
 
 def imported_names(module: Path) -> set[str]:
     imports = [node for node in ast.parse(module.read_text()).body if isinstance(node, ast.ImportFrom)]
-    return {alias.asname or alias.name for node in imports for alias in node.names}
+    return {alias.asname or alias.name for node in imports if node.module != "typing" for alias in node.names}
 
 
 def test_the_public_face_only_re_exports_the_contract():
     imports = [
         node for node in ast.parse(Path(innkeeper.__file__).read_text()).body if isinstance(node, ast.ImportFrom)
     ]
-    assert [node.module for node in imports if not node.module.startswith("innkeeper.contract")] == []
+    assert {node.module for node in imports if not node.module.startswith("innkeeper.contract")} == {"typing"}
 
 
 def test_no_file_names_a_place_on_somebodys_machine():

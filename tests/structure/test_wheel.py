@@ -37,6 +37,14 @@ def test_the_wheel_is_typed_and_brings_its_migrations(wheel):
     assert [name for name in names if name.startswith("innkeeper/store/") and name.endswith(".sql")]
 
 
+def test_the_wheel_brings_what_new_plugins_begin_with_and_the_fixtures_that_test_them(wheel):
+    names = wheel.namelist()
+    for kind in ("agent", "gate", "memory", "workspace"):
+        assert {f"innkeeper/cli/templates/{kind}.py.in", f"innkeeper/cli/templates/test_{kind}.py.in"} <= set(names)
+    (entry_points,) = (name for name in names if name.endswith(".dist-info/entry_points.txt"))
+    assert b"[pytest11]\ninnkeeper = innkeeper.testing.pytest_plugin\n" in wheel.read(entry_points)
+
+
 def test_the_wheel_carries_the_apache_licence(wheel):
     (metadata,) = (name for name in wheel.namelist() if name.endswith(".dist-info/METADATA"))
     (licence,) = (name for name in wheel.namelist() if name.endswith("/LICENSE"))

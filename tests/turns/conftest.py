@@ -23,10 +23,12 @@ from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
 from innkeeper.ports.events import Committed
 from innkeeper.ports.store import Admitted, TaskView
+from innkeeper.registry.charges import Charges
 from innkeeper.registry.facade import Hooks
 from innkeeper.registry.fanout import Implementation
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.tenants import Tenant
+from innkeeper.registry.workspaces import Workspaces
 from innkeeper.store import open_store
 from innkeeper.turns.engine import Engine
 from innkeeper.turns.means import Means
@@ -38,7 +40,7 @@ GRACE = timedelta(milliseconds=100)
 
 
 def context(plugin: str) -> PluginContext:
-    return PluginContext(plugin, "t", logging.LoggerAdapter(logging.getLogger(plugin), {}))
+    return PluginContext(plugin, "t", logging.LoggerAdapter(logging.getLogger(plugin), {}), http=None)
 
 
 def gate(function: Callable[..., Any], *argnames: str) -> Implementation:
@@ -136,12 +138,14 @@ async def running(
     **limits: Any,
 ) -> AsyncIterator[Bench]:
     strays = Strays()
+    hooks = Hooks(gates, strays, Charges())
     tenant = Tenant(
         id="",
         agent=agents[0],
         plugins=("p",),
         plugin=context("p"),
-        hooks=Hooks(gates, strays),
+        hooks=hooks,
+        workspaces=Workspaces(hooks),
         turn_timeout=timedelta(seconds=30),
         max_concurrent_turns=8,
         queue_per_session=8,

@@ -77,3 +77,24 @@ async def test_an_ending_that_cannot_be_written_at_all_harms_no_other_turn(engin
         with anyio.fail_after(10):
             await bench.settled(await bench.say("1"))
             assert (await bench.ask("2"))["text"] == "2!"
+
+
+async def test_a_full_store_costs_each_turn_one_line_of_the_log_and_no_traceback(
+    engine_with: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def speaks(turn: Turn) -> str:
+        await turn.progress("lost")
+        if turn.text == "waits":
+            for _ in range(200):
+                await turn.progress("more")
+        return "done"
+
+    errors: dict[str, list[Exception]] = {"append": [Unavailable("no room")]}
+    async with engine_with(Agent("t", speaks), errors=errors) as bench:
+        for text in ("returns", "waits"):
+            errors["append"].append(Unavailable("no room"))
+            assert (await bench.ask(text))["state"] == "failed"
+    told = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert 2 <= len(told) <= 3
+    assert all("no room" in record.getMessage() for record in told)
+    assert not any(record.exc_info for record in told)

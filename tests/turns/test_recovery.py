@@ -11,6 +11,8 @@ import pytest
 from innkeeper import Agent, Caller, Part, Turn
 from innkeeper.contract.errors import Unavailable
 from innkeeper.ports.events import ArtifactPiece, Event, State
+from innkeeper.turns.run import Run, Stop
+from innkeeper.turns.runners import runner_from_handler
 
 pytestmark = pytest.mark.anyio
 
@@ -50,6 +52,26 @@ async def test_a_turn_cut_short_runs_again_and_is_not_judged_again(engine_with: 
         await begun(bench, admitted.turn)
     async with engine_with(Agent("t", attempt), gates=[gate(lambda: False)]) as bench:
         assert (await bench.settled(admitted))["text"] == "hi at 2"
+
+
+async def test_a_turn_that_is_stopped_before_its_handler_runs_is_put_back_even_if_it_cannot_resume(
+    engine_with: Any,
+) -> None:
+    called: list[str] = []
+
+    async def notes(turn: Turn) -> str:
+        called.append(turn.text)
+        return "done"
+
+    agent = Agent("t", notes, resumable=False)
+    async with engine_with(agent, **PARKED) as bench:
+        admitted = await bench.say("hi")
+        run = Run(bench.means, bench.tenants["t"], runner_from_handler(agent), admitted.turn, stuck=lambda *_: None)
+        run.stop(Stop.SHUTDOWN)
+        await run.execute()
+        assert called == []
+    async with engine_with(agent) as bench:
+        assert (await bench.settled(admitted))["text"] == "done"
 
 
 async def test_a_turn_cut_short_while_it_was_judged_is_judged_again(engine_with: Any, gate: Any) -> None:

@@ -5,10 +5,15 @@ import os
 import socket
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from importlib.metadata import EntryPoint
+from types import MappingProxyType
 
+from innkeeper.app.inspection import surroundings_of
 from innkeeper.app.pages import create_pages
+from innkeeper.app.web_apps import WebApps
 from innkeeper.contract.agent import Agent, is_executor
 from innkeeper.contract.errors import StartFault
+from innkeeper.contract.message import JSON
 from innkeeper.edge.app import ASGI, EdgeApp, Limits, Receive, Scope, Send, origins_from_urls
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import OpenDoor
@@ -17,12 +22,15 @@ from innkeeper.edge.keys import SigningKeys, key_from_json, load_or_create_key_f
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
-from innkeeper.ports.events import Committed
+from innkeeper.ports.events import Committed, EventSink
 from innkeeper.ports.running import Runner
 from innkeeper.ports.store import Store
 from innkeeper.registry.assembly import Registry, load_registry
-from innkeeper.registry.foreign import contain_exits
+from innkeeper.registry.foreign import Strays, contain_exits
+from innkeeper.registry.listing import listing
+from innkeeper.registry.opening import open_tenants
 from innkeeper.registry.tenants import Tenant
+from innkeeper.registry.watchdog import Watchdog
 from innkeeper.settings import Settings
 from innkeeper.store import open_store
 from innkeeper.turns.engine import Engine
@@ -34,28 +42,76 @@ class Host:
     """A host made of settings; ``base_url`` is the one public URL that every card, key URL and audience begins with.
 
     It is an ASGI application for HTTP. ``bound`` are the addresses that it is bound to in fact (a port 0 resolved),
-    where they are known. ``start`` and ``stop`` must be called from the same task.
+    where they are known. ``environ`` is what plugins and their settings read of the environment, ``world`` where time
+    and ids come from. In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the
+    path. ``listen`` is told of every committed event. ``start`` and ``stop`` must be called from the same task.
     """
 
-    def __init__(self, settings: Settings, base_url: str, *, bound: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        base_url: str,
+        *,
+        bound: Sequence[str] = (),
+        environ: Mapping[str, str] = os.environ,
+        world: World | None = None,
+        safe_mode: bool = False,
+        entry_points: Iterable[EntryPoint] | None = None,
+        listen: EventSink | None = None,
+    ) -> None:
         self._settings = settings
         self._base_url = base_url.rstrip("/")
         self._bound = tuple(bound)
+        self._environ = environ
+        self._world = world or World()
+        self._safe_mode = safe_mode
+        self._limits = Limits(body_bytes=settings.wire.body_bytes)
+        self._entry_points = entry_points
+        self._listen = listen
         self._resources = AsyncExitStack()
         self._store: Store | None = None
         self._engine: Engine | None = None
         self._edge: ASGI | None = None
+        self._web_apps: WebApps | None = None
         self.hurry = asyncio.Event()
-        self.tenants: tuple[str, ...] = ()
+        self.registry: Registry | None = None
+        self.tenants: Mapping[str, Tenant] = MappingProxyType({})
+        self.watchdog: Watchdog | None = None
 
     @property
     def state(self) -> str:
-        """What the host is doing: "starting", "ready", "stopping", or "not storing" where its disk takes nothing."""
-        if self._engine is None or self._store is None:
+        """What the host is doing.
+
+        "starting", "ready", "degraded" where it serves without some plugin or tenant, "stopping", or "not storing"
+        where its disk takes nothing.
+        """
+        if self._engine is None or self._store is None or self.registry is None:
             return "starting"
         if self._engine.stopping:
             return "stopping"
-        return "not storing" if self._store.failing else "ready"
+        if self._store.failing:
+            return "not storing"
+        return "degraded" if self._safe_mode or self.registry.blames.any else "ready"
+
+    @property
+    def lacks(self) -> tuple[str, ...]:
+        """What is not served although it is installed or in the settings, a line each."""
+        if self.registry is None:
+            return ()
+        blames = (f"quarantined: {blame}" for blame in self.registry.blames.of_plugins)
+        left_out = (f"left out: tenant {tenant!r}: {why}" for tenant, why in self.registry.left_out.items())
+        return (*(("safe mode: no plugin is loaded",) if self._safe_mode else ()), *blames, *left_out)
+
+    @property
+    def engine(self) -> Engine:
+        """What runs the turns.
+
+        Raises:
+            RuntimeError: the host has not been started.
+        """
+        if self._engine is None:
+            raise RuntimeError("the host has not been started")
+        return self._engine
 
     async def start(self, faults: Iterable[str] = ()) -> None:
         """Load plugins and keys, open the store, take up unfinished turns.
@@ -68,6 +124,7 @@ class Host:
             await self._start([*faults])
         except BaseException:
             await self._resources.aclose()
+            self._engine = None
             raise
 
     async def drain(self) -> None:
@@ -77,6 +134,8 @@ class Host:
         """
         if self._engine is not None and not self._engine.stopping:
             await self._engine.stop(self._settings.host.shutdown_grace, self.hurry)
+        if self._web_apps is not None:
+            await self._web_apps.end()
 
     async def stop(self) -> None:
         """Drain, then close everything that ``start`` opened."""
@@ -92,24 +151,40 @@ class Host:
         await self._edge(scope, receive, send)
 
     async def _start(self, faults: list[str]) -> None:
+        data_dir = self._settings.host.data_dir
+        surroundings = await self._resources.enter_async_context(surroundings_of(self._settings, self._environ))
         registry = cards = store = None
+        strays = Strays()
+        self.watchdog = self._resources.enter_context(Watchdog(strays.steps, self._settings.watch.slow_hook))
         with _collected(faults):
-            registry = await load_registry(self._settings)
+            registry = await load_registry(
+                self._settings,
+                surroundings,
+                safe_mode=self._safe_mode,
+                entry_points=self._entry_points,
+                strays=strays,
+            )
         with _collected(faults):
             keys = self._keys()
             cards = self._cards(keys, {} if registry is None else registry.tenants)
         with _collected(faults):
-            store = await self._resources.enter_async_context(open_store(self._settings.host.data_dir, self._published))
+            store = await self._resources.enter_async_context(open_store(data_dir, self._published))
         if faults or registry is None or cards is None or store is None:
             raise StartFault(*faults)
-        engine = self._made_engine(store, registry)
-        self._edge = self._made_edge(engine, cards, registry)
+        self._web_apps = WebApps(registry, self._limits)
+        tenants = await self._resources.enter_async_context(open_tenants(registry, surroundings.data, self._web_apps))
+        if len(tenants) < len(registry.tenants):
+            cards = self._cards(keys, tenants)
+        engine = self._made_engine(store, registry.strays, tenants)
+        self._edge = self._made_edge(engine, cards, tenants, self._web_apps)
         self._resources.push_async_callback(engine.close)
-        self._store, self._engine = store, engine
+        self._store, self._engine, self.registry = store, engine, registry
         await engine.start()
-        self.tenants = tuple(registry.tenants)
+        self.tenants = tenants
 
     def _published(self, committed: Committed) -> None:
+        if self._listen is not None:
+            self._listen(committed)
         if self._engine is not None:
             self._engine.published(committed)
 
@@ -124,36 +199,39 @@ class Host:
         agents = {tenant.id: tenant.agent for tenant in tenants.values()}
         return Cards(keys, self._base_url, agents, name=card.name, description=card.description)
 
-    def _made_engine(self, store: Store, registry: Registry) -> Engine:
+    def _made_engine(self, store: Store, strays: Strays, tenants: Mapping[str, Tenant]) -> Engine:
         turns = self._settings.turns
         means = Means(
             store=store,
             codec=WireCodec(),
-            world=World(),
-            strays=registry.strays,
+            world=self._world,
+            strays=strays,
             holder=f"{socket.gethostname()}:{os.getpid()}",
             cancel_grace=turns.cancel_grace,
         )
         return Engine(
             means,
-            registry.tenants,
+            tenants,
             _runner_for,
             max_attempts=turns.max_attempts,
             max_concurrent_turns=turns.max_concurrent_turns,
         )
 
-    def _made_edge(self, engine: Engine, cards: Cards, registry: Registry) -> EdgeApp:
+    def _listing(self) -> Mapping[str, JSON]:
+        return {} if self.registry is None else listing(self.registry, self._settings, self.tenants)
+
+    def _made_edge(self, engine: Engine, cards: Cards, tenants: Mapping[str, Tenant], web_apps: WebApps) -> EdgeApp:
         host = self._settings.host
         return EdgeApp(
             service=Service(engine, cards),
             cards=cards,
-            door=OpenDoor(),
+            door=OpenDoor(tenants),
             origins=origins_from_urls(
                 self._base_url, (*host.bind, *self._bound), host.allowed_hosts, host.allowed_origins
             ),
-            limits=Limits(body_bytes=self._settings.wire.body_bytes),
-            inner=create_pages(lambda: self.state),
-            sole_tenant=next(iter(registry.tenants)) if len(registry.tenants) == 1 else None,
+            limits=self._limits,
+            inner=create_pages(lambda: self.state, self._listing, web_apps),
+            sole_tenant=next(iter(tenants)) if len(tenants) == 1 else None,
         )
 
 

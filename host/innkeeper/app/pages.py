@@ -1,22 +1,34 @@
-"""The host's own pages, on Quart: health now, and the place where plugins' web apps are mounted."""
+"""The host's own pages, on Quart, beside those of plugins."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
-from quart import Quart, Response, jsonify
+from quart import Quart, Response, abort, jsonify, request
 from werkzeug.exceptions import HTTPException
 
+from innkeeper.contract.message import JSON
+from innkeeper.edge.app import ASGI, GUARDED_PATH, GUARDED_PREFIX, STATUS_PATHS, Receive, Scope, Send
 from innkeeper.edge.http import refusal
 
+SERVING: Final = frozenset({"ready", "degraded"})
+"""What a host is doing while it takes messages."""
 
-def create_pages(state: Callable[[], str]) -> Quart:
-    """Make the Quart app. ``state`` answers "ready", or the word for what the host is doing instead.
 
-    ``/healthz`` says that the process answers, ``/readyz`` whether it takes messages: 200, or 503 while it starts or
-    stops.
+def create_pages(state: Callable[[], str], plugins: Callable[[], Mapping[str, JSON]], web_apps: ASGI) -> ASGI:
+    """Make the app: what is below ``/plugins/`` goes to ``web_apps``, the rest to Quart.
+
+    ``state`` answers what the host is doing, ``plugins`` what there is to know of the plugins. ``/healthz`` says that
+    the process answers, ``/readyz`` whether it takes messages: 200, or 503 while it starts or stops.
     """
     pages = Quart(__name__, static_folder=None)
 
     pages.config["PROVIDE_AUTOMATIC_OPTIONS"] = False
+
+    @pages.before_request
+    async def admitted() -> None:
+        """Serve nothing but a status to those whom no door has seen, however a path is spelled (``//plugins.json``)."""
+        if request.path not in STATUS_PATHS and "innkeeper.caller" not in request.scope:
+            abort(404)
 
     @pages.get("/healthz")
     async def healthz() -> Response:
@@ -25,7 +37,11 @@ def create_pages(state: Callable[[], str]) -> Quart:
     @pages.get("/readyz")
     async def readyz() -> tuple[Response, int]:
         now = state()
-        return jsonify(status=now), 200 if now == "ready" else 503
+        return jsonify(status=now), 200 if now in SERVING else 503
+
+    @pages.get(GUARDED_PATH)
+    async def plugins_json() -> tuple[Response, dict[str, str]]:
+        return jsonify(plugins()), {"Cache-Control": "no-store"}
 
     @pages.errorhandler(HTTPException)
     async def refuse(error: HTTPException) -> tuple[Response, int, dict[str, str]]:
@@ -33,4 +49,8 @@ def create_pages(state: Callable[[], str]) -> Quart:
         kept = {name: value for name, value in error.get_headers() if name == "Allow"}
         return Response(refusal(status, "").reply.body, content_type="application/json"), status, kept
 
-    return pages
+    async def serve(scope: Scope, receive: Receive, send: Send) -> None:
+        app: ASGI = web_apps if scope["path"].startswith(GUARDED_PREFIX) else pages
+        await app(scope, receive, send)
+
+    return serve

@@ -8,7 +8,8 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from importlib.metadata import EntryPoint
 from typing import Final, cast
 
 from hypercorn.asyncio import serve as hypercorn_serve
@@ -25,32 +26,49 @@ from innkeeper.settings import Settings
 
 log = logging.getLogger(__name__)
 
-Announce = Callable[[str, Sequence[str]], None]
-"""Told, once the host listens, its base URL and the ids of its tenants."""
+Announce = Callable[[str, Sequence[str], Sequence[str]], None]
+"""Told, once the host listens, its base URL, the ids of its tenants, and a line for each thing that is not served."""
 
 CLOSING_SECONDS: Final = 3.0
 """How long connections may take to close once their streams have ended."""
 
 
-def serve(settings: Settings, *, announce: Announce) -> int:
+def serve(
+    settings: Settings,
+    *,
+    announce: Announce,
+    safe_mode: bool = False,
+    entry_points: Iterable[EntryPoint] | None = None,
+) -> int:
     """Serve until SIGTERM or SIGINT; a second signal cuts the grace short.
 
+    In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the path.
     Returns the exit code: 0 after an orderly stop, 2 after start faults, which are printed to stderr, one per line.
     """
     configure_logs(settings.host.log_level, settings.host.log_format)
-    return run_process(_exit_code(settings, announce))
+    return run_process(_exit_code(settings, announce, safe_mode, entry_points))
 
 
-async def _exit_code(settings: Settings, announce: Announce) -> int:
+async def _exit_code(
+    settings: Settings,
+    announce: Announce,
+    safe_mode: bool,
+    entry_points: Iterable[EntryPoint] | None,
+) -> int:
     try:
-        await _serve(settings, announce)
+        await _serve(settings, announce, safe_mode, entry_points)
     except StartFault as fault:
         print(*fault.faults, sep="\n", file=sys.stderr)  # noqa: T201 - the report of a start that failed
         return 2
     return 0
 
 
-async def _serve(settings: Settings, announce: Announce) -> None:
+async def _serve(
+    settings: Settings,
+    announce: Announce,
+    safe_mode: bool,
+    entry_points: Iterable[EntryPoint] | None,
+) -> None:
     with contextlib.ExitStack() as opened:
         faults: list[str] = []
         sockets: list[socket.socket] = []
@@ -61,10 +79,10 @@ async def _serve(settings: Settings, announce: Announce) -> None:
                 faults += fault.faults
         bound = tuple(map(_address, sockets))
         base_url = settings.host.public_url or f"http://{(*bound, *settings.host.bind)[0]}"
-        host = Host(settings, base_url, bound=bound)
+        host = Host(settings, base_url, bound=bound, safe_mode=safe_mode, entry_points=entry_points)
         await host.start(faults)
         try:
-            await _run(host, sockets, lambda: announce(base_url, host.tenants))
+            await _run(host, sockets, lambda: announce(base_url, tuple(host.tenants), host.lacks))
         finally:
             await host.stop()
 

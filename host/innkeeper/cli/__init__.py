@@ -7,26 +7,44 @@ import click
 
 __all__ = ["main"]
 
-VERBS: Final = ("agents", "call", "keys", "plugins", "serve")
+VERBS: Final = ("agents", "call", "doctor", "keys", "new", "plugins", "serve")
 """Every verb: a command of that name in a module of that name."""
 
 
 class Verbs(click.Group):
-    """A group that finds its commands in ``VERBS``."""
+    """A group that finds its commands in ``VERBS``, and then among the installed plugins."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Return the verbs in the order of the help page."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a verb, or return None if there is no such."""
+        """Import a verb, or a plugin to ask it for its commands; None if there is neither."""
         if cmd_name not in VERBS:
-            return None
+            from innkeeper.cli.plugin_command import find_plugin_command
+
+            return find_plugin_command(ctx, cmd_name)
         command: click.Command = getattr(importlib.import_module(f"innkeeper.cli.{cmd_name}"), cmd_name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command that is asked for; where there is none, say which may be meant."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0].startswith("-"):
+                raise
+            from innkeeper.cli.plugin_command import hint
 
-@click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+            raise click.UsageError(f"No such command {args[0]!r}.{hint(args[0], VERBS)}", ctx) from error
+
+
+EPILOG: Final = "Installed plugins may add commands of their own: innkeeper PLUGIN --help."
+
+
+@click.group(cls=Verbs, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="innkeeper")
 def main() -> None:
     """Serve pip-installed agents over A2A."""

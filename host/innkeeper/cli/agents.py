@@ -1,12 +1,14 @@
 """``innkeeper agents``: what is served, and where."""
 
 import json
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from innkeeper.cli.columns import aligned
 from innkeeper.cli.config import base_url_of, config_option, faulty, settings_from
 
 if TYPE_CHECKING:
@@ -24,11 +26,11 @@ def agents(config: Path | None, *, as_json: bool) -> None:
 
 
 async def _list(settings: "Settings", *, as_json: bool) -> int:
+    from innkeeper.app.inspection import inspect
     from innkeeper.contract.errors import StartFault
-    from innkeeper.registry.assembly import load_registry
 
     try:
-        registry = await load_registry(settings)
+        registry = await inspect(settings, os.environ)
     except StartFault as error:
         return faulty(error)
     base_url = base_url_of(settings)
@@ -45,7 +47,5 @@ async def _list(settings: "Settings", *, as_json: bool) -> int:
         click.echo(json.dumps(served, indent=2))
         return 0
     rows = [("TENANT", "NAME", "PLUGIN", "CARD"), *(tuple(row.values()) for row in served)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    click.echo("\n".join(aligned(rows)))
     return 0

@@ -37,18 +37,24 @@ def _checked(_: click.Context, __: click.Parameter, binds: tuple[str, ...]) -> t
     callback=_checked,
     help="Listen here instead; repeatable, port 0 is a free one.",
 )
-def serve(config: Path | None, bind: tuple[str, ...]) -> None:
+@click.option("--safe-mode", is_flag=True, help="Load no plugin: see what is wrong without any of them in the way.")
+def serve(config: Path | None, bind: tuple[str, ...], *, safe_mode: bool) -> None:
     """Serve the installed agents until SIGTERM or Ctrl-C."""
     from innkeeper.app.serve import serve as run
 
     settings = settings_from(config, {"INNKEEPER_HOST__BIND": json.dumps(bind)} if bind else {})
-    sys.exit(run(settings, announce=announce))
+    sys.exit(run(settings, announce=announce, safe_mode=safe_mode))
 
 
-def announce(base_url: str, tenants: Sequence[str]) -> None:
-    """Say where the host listens, and for each tenant its card and two lines that speak to it when pasted."""
+def announce(base_url: str, tenants: Sequence[str], lacks: Sequence[str] = ()) -> None:
+    """Say where the host listens, what is not served, and how to speak to what is.
+
+    That is for each tenant its card, and two lines to paste.
+    """
     click.echo(f"Innkeeper listens on {base_url} (stop: Ctrl-C)")
-    if not tenants:
+    for lack in lacks:
+        click.echo(lack)
+    if not tenants and not lacks:
         click.echo("No agent is served: pip install one, then start again.")
     for tenant in tenants:
         click.echo(f"\n{tenant}: {base_url}/agents/{tenant}/.well-known/agent-card.json")

@@ -56,7 +56,7 @@ class Skill:
 
 @dataclass(frozen=True, slots=True)
 class Provider:
-    """The organisation behind an agent (A2A v1.0 §4.4.2)."""
+    """The organisation behind an agent, by name, with a page of its own at ``url`` (A2A v1.0 §4.4.2)."""
 
     organization: str
     url: str

@@ -18,6 +18,10 @@ class StartFault(InnkeeperError):
         self.faults = faults
 
 
+class BadArguments(InnkeeperError):
+    """A tool was called with arguments it does not take; the text names each of them, in words for a model."""
+
+
 class Answerable(InnkeeperError):
     """An error with an answer for the caller.
 

@@ -29,7 +29,7 @@ class Part:
     """One piece of content: exactly one of ``text``, ``data``, ``url`` and ``raw``.
 
     ``raw`` is bytes (base64 on the wire), ``data`` any JSON value, ``url`` an absolute URL, ``media_type``
-    an IANA media type ("" means unsaid).
+    an IANA media type ("" means unsaid), ``filename`` what a file of it would be called, ``metadata`` anything else.
 
     Raises:
         ValueError: none or more than one of the four is given.
@@ -71,7 +71,11 @@ def text_of(parts: Sequence[Part]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message of a session; ``at`` is timezone-aware UTC."""
+    """One message of a session.
+
+    ``id`` is its sender's choice, ``role`` "user" or "agent"; ``at`` is when it came, timezone-aware UTC;
+    ``metadata`` is what its sender has added.
+    """
 
     id: str
     role: Role

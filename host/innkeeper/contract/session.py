@@ -1,5 +1,6 @@
 """What was said: one conversation of one caller with one tenant."""
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from innkeeper.contract.caller import Caller
@@ -36,3 +37,15 @@ class Session(Protocol):
             ValueError: ``limit`` is negative.
         """
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Whose workspace it is: the session ``session_id`` of ``caller`` at ``tenant``.
+
+    The host makes session ids; they are unique and hold letters, digits and dashes only.
+    """
+
+    tenant: str
+    caller: Caller
+    session_id: str

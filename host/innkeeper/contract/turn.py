@@ -1,14 +1,18 @@
 """What an agent gets and gives: a turn and its answers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON, Message, Part, text_of
 from innkeeper.contract.plugin import PluginContext
 from innkeeper.contract.session import Session
+from innkeeper.contract.workspace import Workspace
+
+if TYPE_CHECKING:
+    from innkeeper.contract.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +58,12 @@ class Outlet(Protocol):
 class Turn:
     """One run of an agent over one accepted message.
 
+    ``message`` is what was said to ``tenant`` by ``caller``, ``session`` what was said before it. ``task_id`` is the
+    A2A task that the turn belongs to, ``context_id`` the conversation as the caller names it.
     ``text`` is the text parts joined without separator and stripped. ``metadata`` is the request's metadata overlaid
     by the message's. ``attempt`` counts from 1 and grows when the turn is run again after a crash. ``plugin`` is the
-    context of the plugin that registered the agent.
+    context of the plugin that registered the agent. ``workspace`` holds the files of the session. ``tools`` are those
+    of the tenant's plugins, and ``await turn.capabilities()`` is what these add to a prompt, joined by blank lines.
     """
 
     message: Message
@@ -68,7 +75,10 @@ class Turn:
     attempt: int
     session: Session
     plugin: PluginContext
+    workspace: Workspace
+    capabilities: Callable[[], Awaitable[str]]
     outlet: Outlet
+    tools: tuple["Tool", ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:

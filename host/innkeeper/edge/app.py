@@ -28,6 +28,10 @@ from innkeeper.edge.service import Service
 STATUS_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Served under any name: probes come with whatever Host they have, and get a status and nothing else."""
 
+GUARDED_PATH: Final = "/plugins.json"
+GUARDED_PREFIX: Final = "/plugins/"
+"""What the app within serves to those only whom the door admits."""
+
 CARD_CACHE: Final = "public, max-age=300"
 PRIVATE_CARD_CACHE: Final = "private, no-store"
 KEYS_CACHE: Final = "public, max-age=3600"
@@ -44,8 +48,10 @@ class EdgeApp:
     """Routes requests to cards, keys and bindings.
 
     Each passes the checks in this order: host and origin, path, method, door; only then is its body read.
-    ``inner`` gets what is not ours, after the first of these; without one that is 404. ``sole_tenant`` is who is meant
-    by a request that names no tenant. ``public_tenant_cards`` shows tenants' cards to everybody.
+    ``inner`` gets what is not ours, after the first of these; without one that is 404. What is guarded there passes the
+    door as well, and says in its scope whom that has admitted: ``innkeeper.caller``, and ``innkeeper.tenants``, the ids
+    of the tenants that the caller may address. ``sole_tenant`` is who is meant by a request that names no tenant.
+    ``public_tenant_cards`` shows tenants' cards to everybody.
     """
 
     def __init__(
@@ -92,7 +98,7 @@ class EdgeApp:
             await send({"type": "websocket.close", "code": 1008})
         elif scope["type"] != "http":
             raise ValueError(f"not an HTTP scope: {scope['type']}")
-        elif scope["path"].startswith(ABSOLUTE):
+        elif scope["path"][:8].lower().startswith(ABSOLUTE):
             await self(origin_form(scope), receive, send)
         elif scope["path"] in STATUS_PATHS:
             await self._inner(scope, receive, send)
@@ -106,10 +112,17 @@ class EdgeApp:
             if methods is not None:
                 await self._own(exchange, methods, tenant)
                 return
+            scope = await self._admitted(exchange) if _is_guarded(exchange.path) else exchange.scope
         except Refusal as refused:
             await exchange.reply(refused.reply)
             return
-        await self._inner(exchange.scope, exchange.receive, exchange.send)
+        await self._inner(scope, exchange.receive, exchange.send)
+
+    async def _admitted(self, exchange: Exchange) -> Scope:
+        """Return the scope for the app within, with the caller in it."""
+        caller = await self._door.admit(exchange)
+        tenants = self._door.tenants(caller)
+        return {**exchange.scope, "innkeeper.caller": caller, "innkeeper.tenants": tenants}
 
     async def _own(self, exchange: Exchange, methods: Methods, tenant: str | None) -> None:
         handler = methods.get(exchange.method)
@@ -159,6 +172,10 @@ class EdgeApp:
 
     async def _get_keys(self, exchange: Exchange, _: str | None) -> None:
         await exchange.reply(Reply(200, self._cards.jwks(), ((b"cache-control", KEYS_CACHE.encode()),)))
+
+
+def _is_guarded(path: str) -> bool:
+    return path == GUARDED_PATH or path.startswith(GUARDED_PREFIX)
 
 
 def _reading(handler: Handler) -> Methods:

@@ -9,8 +9,9 @@ from innkeeper.contract.agent import Agent, is_executor
 from innkeeper.contract.message import Part
 from innkeeper.contract.turn import Turn
 from innkeeper.edge.wire import part_from_proto, state_from_proto
-from innkeeper.ports.events import SETTLED, TERMINAL, ArtifactPiece, State
+from innkeeper.ports.events import SETTLED, ArtifactPiece, State
 from innkeeper.ports.running import Outcome, Runner, RunOutlet
+from innkeeper.turns.outlet import DEAF_SECONDS
 
 if TYPE_CHECKING:
     from innkeeper.edge.sdk_agents import Event
@@ -23,9 +24,11 @@ UNSETTLED: Final = Outcome(
 def runner_from_executor(agent: Agent) -> Runner:
     """Make an agent runnable whose handler is an ``AgentExecutor`` instance.
 
-    What the executor enqueues is put out at once, the first terminal status is the outcome, and a message on its own
-    completes the turn; an executor that returns without either has failed. Canceling a run cancels ``execute`` and,
-    unless the task was settled by then, calls the executor's ``cancel`` once.
+    What the executor enqueues is put out at once. The first terminal or input-required status settles the turn there
+    and then, whether ``execute`` returns or not, and so does a message on its own, which completes it. An executor that
+    asks for a login is told at once and may go on; the task is auth-required once it returns. One that returns without
+    any of these has failed. Canceling a run cancels ``execute`` and, unless the turn was settled by then,
+    calls the executor's ``cancel`` once.
     """
     from innkeeper.edge.sdk_agents import TurnQueue, request_context  # noqa: PLC0415 - it imports the SDK's server
 
@@ -51,7 +54,7 @@ def runner_from_executor(agent: Agent) -> Runner:
         except Exception:
             if hearing.settled is None:
                 raise
-            turn.plugin.log.exception("task %s: the executor raised after it had settled the task", turn.task_id)
+            turn.plugin.log.exception("task %s: the executor raised after it had settled its turn", turn.task_id)
         return hearing.settled or hearing.asked or UNSETTLED
 
     return run
@@ -61,8 +64,8 @@ def runner_from_executor(agent: Agent) -> Runner:
 class Hearing:
     """What one run of an executor has said so far.
 
-    ``settled`` is the terminal outcome, ``asked`` an interrupted one that a later status replaces. Once settled or
-    ``closed`` the executor is not heard any more.
+    ``settled`` is how the turn ends. Once settled or ``closed`` the executor is not heard any more. ``asked`` is how it
+    ends if the executor returns without settling it: a login is asked for, and may arrive while the executor waits.
     """
 
     def __init__(self, turn: Turn, outlet: RunOutlet) -> None:
@@ -73,6 +76,7 @@ class Hearing:
         self.settled: Outcome | None = None
         self.asked: Outcome | None = None
         self.closed = False
+        self._pause = 0.0
 
     async def hear(self, event: "Event") -> None:
         """Take an event.
@@ -81,19 +85,21 @@ class Hearing:
             ValueError: a part of it holds nothing, or what JSON cannot carry; an artifact has no id.
             TypeError: it is none of the four events that the SDK knows.
         """
+        pause = 0.0
         if self.closed or self.settled is not None:
+            pause, self._pause = self._pause, DEAF_SECONDS
             if self.settled is not None:
                 self._warn("the executor speaks on after the final status; dropped")
-            await asyncio.sleep(0)  # what is dropped must still let others run
-            return
-        task_id = event.id if isinstance(event, a2a_pb2.Task) else getattr(event, "task_id", "")
-        if task_id and task_id != self._turn.task_id:
+        elif _task_of(event) not in {"", self._turn.task_id}:
             self._warn("an event of another task was dropped")
-            await asyncio.sleep(0)  # what is dropped must still let others run
-            return
+        else:
+            await self._take(event)
+        await asyncio.sleep(pause)  # an executor in a loop must let others run, and once it is deaf keep no core busy
+
+    async def _take(self, event: "Event") -> None:
         match event:
             case a2a_pb2.Message():
-                self.settled = Outcome(State.COMPLETED, _parts(event))
+                self._settle(Outcome(State.COMPLETED, _parts(event)))
             case a2a_pb2.Task():
                 await self._snapshot(event)
             case a2a_pb2.TaskStatusUpdateEvent():
@@ -118,19 +124,17 @@ class Hearing:
         if state is None:
             self._warn("a status without a state was dropped")
             return
-        if self.asked is not None:  # it went on without an answer: what it asked has been said all the same
-            await self._say(self.asked.parts, None)
-            self.asked = None
-        if state in TERMINAL:
-            self.settled = Outcome(state, parts)
-        elif state in SETTLED:
+        if state in SETTLED - {State.AUTH_REQUIRED}:
+            self._settle(Outcome(state, parts))
+            return
+        if state is State.AUTH_REQUIRED:
             self.asked = Outcome(state, parts)
-        else:
-            await self._say(parts, status.message.message_id or None)
-
-    async def _say(self, parts: tuple[Part, ...], message_id: str | None) -> None:
         if parts:
-            await self._outlet.put_progress(parts, message_id)
+            await self._outlet.put_progress(parts, status.message.message_id or None)
+
+    def _settle(self, outcome: Outcome) -> None:
+        self.settled = outcome
+        self._outlet.settle(outcome)
 
     async def _artifact(self, artifact: a2a_pb2.Artifact, *, append: bool, last: bool) -> None:
         if not artifact.artifact_id:
@@ -149,3 +153,7 @@ class Hearing:
 
 def _parts(message: a2a_pb2.Message) -> tuple[Part, ...]:
     return tuple(map(part_from_proto, message.parts))
+
+
+def _task_of(event: "Event") -> str:
+    return event.id if isinstance(event, a2a_pb2.Task) else getattr(event, "task_id", "")

@@ -21,7 +21,9 @@ def origin_form(scope: Scope) -> Scope:
     """Rewrite a request whose target is a whole URL: its authority is the Host that counts (RFC 9112 §3.2.2)."""
     authority, slash, rest = scope["path"].partition("://")[2].partition("/")
     headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
-    return {**scope, "path": f"{slash or '/'}{rest}", "headers": [*headers, (b"host", authority.encode())]}
+    path = f"{slash or '/'}{rest}"
+    raw_path = b"/" + scope.get("raw_path", b"").partition(b"://")[2].partition(b"/")[2]
+    return {**scope, "path": path, "raw_path": raw_path, "headers": [*headers, (b"host", authority.encode())]}
 
 
 @dataclass(frozen=True, slots=True)

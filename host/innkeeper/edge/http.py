@@ -113,7 +113,7 @@ class Exchange:
         declared = self.header(b"content-type")
         if len(declared) != 1 or declared[0].partition(";")[0].strip().lower() not in MEDIA_TYPES:
             raise refusal(415, "Content-Type must be application/json or application/a2a+json")
-        if any(coding.lower() != "identity" for coding in self.header(b"content-encoding")):
+        if any(coding.lower() not in ("", "identity") for coding in self.header(b"content-encoding")):
             raise refusal(415, "A Content-Encoding is not taken")
 
     async def read_body(self, limits: Limits) -> bytes:

@@ -72,13 +72,31 @@ class Event:
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """Where a committed event comes from, and the event as it was written."""
+
+    tenant: str
+    session_id: str
+    event: Event
+
+
+@dataclass(frozen=True, slots=True)
 class Committed:
-    """An event on disk: the task it belongs to, its number there (from 1, without gaps), and what streams send."""
+    """An event on disk: the task it belongs to, its number there (from 1, without gaps), and what streams send.
+
+    ``source`` is there when the event is told after its commit, not when it is read again from the log.
+    """
 
     task_id: str
     seq: int
     body: bytes
     state: State | None
+    source: Source | None = field(default=None, compare=False)
+
+
+def committed_from_event(task_id: str, seq: int, event: Event, *, tenant: str, session_id: str) -> Committed:
+    """Return an event as it is told after its commit."""
+    return Committed(task_id, seq, event.body, event.state, Source(tenant, session_id, event))
 
 
 EventSink = Callable[[Committed], None]

@@ -33,6 +33,13 @@ class RunOutlet(Outlet, Protocol):
         """Read the task as it stands when a later turn of it begins; None for the turn that opened the task."""
         ...
 
+    def settle(self, outcome: Outcome) -> None:
+        """End the turn with this outcome although the run goes on; the first counts, also before what the run returns.
+
+        The run is given the turn's grace to return, and is canceled then.
+        """
+        ...
+
 
 Runner = Callable[[Turn, RunOutlet], Awaitable[Outcome]]
 """A handler of any kind, ready to be called by the engine."""

@@ -198,7 +198,7 @@ class Store(Protocol):
         ...
 
     def append(self, turn: TurnRecord, attempt: int, event: Event) -> Awaitable[bool]:
-        """Write an event of the running attempt. False, and nothing written, if that attempt is no longer running."""
+        """Write an event of the attempt that is out. False, and nothing written, if that attempt is out no longer."""
         ...
 
     def end(self, turn: TurnRecord, attempt: int, ending: Ending) -> Awaitable[bool]:

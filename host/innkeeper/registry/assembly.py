@@ -1,58 +1,169 @@
 """The registry of a host: everything from entry points to tenants, or every reason why not."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from types import MappingProxyType
+from typing import Any, Final
 
-from innkeeper.contract.errors import StartFault
-from innkeeper.registry.discovery import RESERVED, PluginRecord, discover
+from httpx import AsyncClient
+
+from innkeeper.contract.agent import Agent
+from innkeeper.contract.plugin import PluginContext
+from innkeeper.ports.plugin_data import PluginData
+from innkeeper.registry.blames import Blame, Blames
+from innkeeper.registry.charges import Charges
+from innkeeper.registry.contexts import Contexts
+from innkeeper.registry.discovery import RESERVED, Discovery, PluginRecord, discover
 from innkeeper.registry.facade import Hooks
+from innkeeper.registry.fanout import Fault
 from innkeeper.registry.foreign import Strays
-from innkeeper.registry.loading import load_plugins
-from innkeeper.registry.tenants import Stock, Tenant, build_tenants, context_for, implementations_at
+from innkeeper.registry.loading import IMPORT_SECONDS, LoadedPlugin, load_plugins
+from innkeeper.registry.tenants import Stock, Tenant, build_tenants, implementations_at
 from innkeeper.settings import Settings
+
+HOST_HOOKS: Final = frozenset({"register_agents", "web_app"})
+"""The hooks that are asked at host scope when a host starts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Registry:
-    """What a host serves: its plugins, its tenants by id, and the list of foreign code that it had to leave behind."""
+    """What a host serves, and what it does not.
 
-    plugins: tuple[PluginRecord, ...]
+    ``records`` are the installed plugins, ``loaded`` those that were imported and found to be plugins, ``stock`` what
+    is served of them and the agents they bring, ``web_apps`` the ASGI applications of plugins by plugin. ``left_out``
+    are the tenants of the settings that are not served, with the reason; opening the tenants may add to these, and to
+    the ``blames``.
+    """
+
+    records: tuple[PluginRecord, ...]
+    loaded: Mapping[str, LoadedPlugin]
+    stock: Stock
+    web_apps: Mapping[str, Callable[..., Any]]
     tenants: Mapping[str, Tenant]
-    strays: Strays
+    left_out: dict[str, str]
+    blames: Blames
+
+    @property
+    def strays(self) -> Strays:
+        """Foreign code that had to be left behind."""
+        return self.stock.strays
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the host hands to its plugins.
+
+    ``environ`` is what ``${NAME}``, ``requires`` and ``plugin.env`` read, ``data`` where plugins keep their tables.
+    """
+
+    environ: Mapping[str, str]
+    http: AsyncClient
+    data: PluginData
 
 
 async def load_registry(
     settings: Settings,
+    surroundings: Surroundings,
     *,
+    safe_mode: bool = False,
     entry_points: Iterable[EntryPoint] | None = None,
     reserved: frozenset[str] = RESERVED,
+    import_seconds: float = IMPORT_SECONDS,
+    strays: Strays | None = None,
+    settle: bool = True,
 ) -> Registry:
     """Find, load and ask the installed plugins, and build the tenants.
 
-    ``entry_points`` are those of the path by default; ``reserved`` are names that no plugin may have.
+    In safe mode none is loaded. ``entry_points`` are those of the path by default; ``reserved`` are names that no
+    plugin may have. ``strays`` is the list of what is left behind, a new one by default. Unless it is to
+    ``settle`` whatever is wrong, that is only in the registry's blames.
 
     Raises:
-        StartFault: one line for each thing that is wrong, all of them at once.
+        StartFault: one line for each thing that is wrong, all of them at once; with ``on_broken_plugin`` "quarantine"
+            only for what is no plugin's fault.
     """
-    strays = Strays()
+    blames = Blames(quarantine=settings.host.on_broken_plugin == "quarantine")
+    strays, charges = strays or Strays(), Charges()
+    contexts = Contexts(settings, surroundings.environ, surroundings.http, surroundings.data)
     found = discover(entry_points, reserved=reserved)
-    loaded = load_plugins(found.plugins)
-    names = [record.name for record in loaded.plugins]
-    contexts = {name: context_for(name, None) for name in names}
-    registered = await Hooks(implementations_at(loaded.implementations, contexts), strays).register_agents()
-    broken = (*map(str, found.refused), *map(str, loaded.broken), *registered.faults)
+    loaded = {} if safe_mode else await _load(found, surroundings.environ, strays, blames, import_seconds)
+    at_host = _host_contexts(loaded.values(), contexts, blames)
+    hooks = Hooks(implementations_at(loaded.values(), at_host), strays, charges)
+    agents = await _agents(hooks, blames)
+    web_apps = await _web_apps(hooks, blames)
     stock = Stock(
-        agents=registered.agents,
-        plugins=names,
-        installed=sorted(
-            {record.name for record in found.plugins} | {refused.record.name for refused in found.refused}
-        ),
-        implementations=loaded.implementations,
+        agents={agent.id: (plugin, agent) for plugin, agent in agents if not blames.barred(plugin)},
+        plugins={name: plugin for name, plugin in loaded.items() if not blames.barred(name)},
+        installed=sorted({record.name for record in _records(found)}),
+        contexts=contexts,
         strays=strays,
-        complete=not broken,
+        charges=charges,
+        complete=not (blames.any or safe_mode),
     )
-    tenants, misfits = build_tenants(settings, stock)
-    if broken or misfits:
-        raise StartFault(*broken, *misfits)
-    return Registry(loaded.plugins, tenants, strays)
+    tenants, left_out = build_tenants(settings, stock, blames)
+    if settle:
+        blames.settle()
+    served = {name: app for name, app in web_apps.items() if not blames.barred(name)}
+    return Registry(_records(found), loaded, stock, served, MappingProxyType(tenants), left_out, blames)
+
+
+async def _load(
+    found: Discovery, environ: Mapping[str, str], strays: Strays, blames: Blames, import_seconds: float
+) -> dict[str, LoadedPlugin]:
+    """Load what can be loaded, and blame the rest."""
+    loaded = await load_plugins(found.plugins, strays, deadline=import_seconds)
+    for refused in (*found.refused, *loaded.broken):
+        record = refused.record
+        blames.add(Blame(refused.reason, record.name, distribution=f"{record.distribution} {record.version}"))
+    for plugin in loaded.plugins:
+        if lacking := [name for name in plugin.requires if not environ.get(name)]:
+            blames.add(Blame(f"requires {', '.join(lacking)} in the environment", plugin.name))
+    return {plugin.name: plugin for plugin in loaded.plugins if not blames.barred(plugin.name)}
+
+
+def _host_contexts(plugins: Iterable[LoadedPlugin], contexts: Contexts, blames: Blames) -> dict[str, PluginContext]:
+    """Make the contexts at host scope, of the plugins that have something to be asked there.
+
+    Others may have a configuration that is complete at each tenant only.
+    """
+    made: dict[str, PluginContext] = {}
+    for plugin in plugins:
+        if any(each.hook in HOST_HOOKS for each in plugin.hooks):
+            context, faults = contexts.make(plugin, None)
+            for fault in faults:
+                blames.add(Blame(fault, plugin.name))
+            if context is not None:
+                made[plugin.name] = context
+    return made
+
+
+async def _agents(hooks: Hooks, blames: Blames) -> list[tuple[str, Agent]]:
+    """Collect the agents, each with its plugin; an id that several register is nobody's."""
+    asked = await hooks.register_agents()
+    _blame(asked.faults, blames)
+    agents = [(plugin, agent) for plugin, brought in asked.answers for agent in brought]
+    claims: dict[str, list[str]] = {}
+    for plugin, agent in agents:
+        claims.setdefault(agent.id, []).append(plugin)
+    for agent_id, plugins in claims.items():
+        if len(plugins) > 1:
+            for name in dict.fromkeys(plugins):
+                rest = " and ".join(f"plugin {other!r}" for other in plugins if other != name) or "itself again"
+                blames.add(Blame(f"it registers agent {agent_id!r}, and so does {rest}", name))
+    return agents
+
+
+async def _web_apps(hooks: Hooks, blames: Blames) -> dict[str, Callable[..., Any]]:
+    asked = await hooks.web_app()
+    _blame(asked.faults, blames)
+    return dict(asked.answers)
+
+
+def _blame(faults: Iterable[Fault], blames: Blames) -> None:
+    for fault in faults:
+        blames.add(Blame(f"hook {fault.hook!r} {fault.reason}", fault.plugin))
+
+
+def _records(found: Discovery) -> tuple[PluginRecord, ...]:
+    return tuple(sorted((*found.plugins, *(refused.record for refused in found.refused))))

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from types import CodeType, FunctionType, MethodType
 from typing import Final, cast
 
+from pydantic import BaseModel
+
 from innkeeper.contract import hooks
 from innkeeper.contract.hooks import HOOKS
 from innkeeper.contract.markers import HOOKIMPL_ATTRIBUTE, HookOptions
@@ -14,8 +16,11 @@ from innkeeper.contract.markers import HOOKIMPL_ATTRIBUTE, HookOptions
 PLUGGY_ATTRIBUTE: Final = "innkeeper_impl"
 """Where pluggy's own marker, made for a project named innkeeper, leaves its options."""
 
-_MAY_YIELD: Final = frozenset({"register_agents"})
+_MAY_YIELD: Final = frozenset({"register_agents", "agent_tools"})
 """Hooks whose answer is an iterable, so that a generator function is an implementation like any other."""
+
+_PLAIN_ONLY: Final = frozenset({"cli"})
+"""Hooks that are asked where no event loop runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,24 @@ def faults_of_object(plugin: object) -> Iterator[str]:
         yield f"nothing in it is marked with @hookimpl; {hint}"
 
 
+def faults_of_traits(plugin: object) -> Iterator[str]:
+    """Say what is wrong with what a plugin declares beside its hooks."""
+    config = inspect.getattr_static(plugin, "Config", None)
+    if config is not None and not (isinstance(config, type) and issubclass(config, BaseModel)):
+        yield "Config: it is no subclass of innkeeper.Config (pydantic's BaseModel)"
+    requires = inspect.getattr_static(plugin, "requires", ())
+    if not isinstance(requires, tuple | list) or not all(isinstance(name, str) and name for name in requires):
+        yield f"requires: it is a tuple of names of environment variables, not {requires!r}"
+    version = inspect.getattr_static(plugin, "schema_version", None)
+    has_tables = find_mark(plugin, "ensure_tables") is not None
+    if version is None and has_tables:
+        yield "hook 'ensure_tables': declare schema_version: int beside it"
+    elif version is not None and not has_tables:
+        yield "schema_version: there is no hook 'ensure_tables' that it could be of"
+    elif version is not None and (type(version) is not int or version < 1):
+        yield f"schema_version: it is a whole number from 1 on, not {version!r}"
+
+
 def faults_of(marked: Marked, *, bound: bool) -> Iterator[str]:
     """Say what is wrong with one implementation; ``bound`` if its first argument is the object it sits on."""
     if marked.name not in HOOKS:
@@ -87,7 +110,8 @@ def faults_of(marked: Marked, *, bound: bool) -> Iterator[str]:
 
 def _faults_of_signature(marked: Marked, *, bound: bool) -> Iterator[str]:
     code = marked.code
-    function = inspect.unwrap(cast("FunctionType", marked.value))
+    value = cast("FunctionType", marked.value)
+    function = inspect.unwrap(value)
     positional = _positional(code)[bound:]
     if extra := [name for name in positional if name not in arguments_of(marked.name)]:
         yield f"it has no argument {', '.join(map(repr, extra))}"
@@ -97,10 +121,12 @@ def _faults_of_signature(marked: Marked, *, bound: bool) -> Iterator[str]:
         yield "arguments are neither keyword-only nor positional-only"
     if code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
         yield "arguments are named one by one, without * and **"
-    if inspect.isasyncgenfunction(function) or (
-        inspect.isgeneratorfunction(function) and marked.name not in _MAY_YIELD
-    ):
+    if marked.name == "lifespan" and (inspect.isasyncgenfunction(value) or inspect.isgeneratorfunction(value)):
+        yield "it yields, but is no context manager: put @contextlib.asynccontextmanager under @hookimpl"
+    elif inspect.isasyncgenfunction(value) or (inspect.isgeneratorfunction(value) and marked.name not in _MAY_YIELD):
         yield "it returns its answer; wrappers and generators are not served"
+    if marked.name in _PLAIN_ONLY and inspect.iscoroutinefunction(value):
+        yield "it is asked where no event loop runs: make it a plain function"
     if marked.options and marked.options.blocking and inspect.iscoroutinefunction(function):
         yield "blocking=True is for plain functions"
 

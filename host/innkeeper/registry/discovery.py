@@ -21,8 +21,8 @@ GROUP: Final = f"innkeeper.v{CONTRACT}"
 _ANY_CONTRACT: Final = re.compile(r"innkeeper\.v([0-9]+)")
 HOST: Final = "innkeeper"
 
-RESERVED: Final = frozenset({"agents", "call", "keys", "plugins", "serve"})
-"""The commands of innkeeper: a plugin's name is a command of its own one day, so it may be none of these."""
+RESERVED: Final = frozenset({"agents", "call", "doctor", "keys", "new", "plugins", "serve"})
+"""The commands of innkeeper: a plugin's name is a command of its own, so it may be none of these."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

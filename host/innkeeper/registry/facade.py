@@ -1,39 +1,40 @@
-"""The one typed door to plugins: a method per hook, and the only place that knows how answers combine."""
+"""The one typed door to plugins: a method per hook. How answers combine is in ``fanout``, what they are is here."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, final
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Final, cast, final
+
+import click
 
 from innkeeper.contract.agent import Agent
-from innkeeper.contract.hooks import HOOKS, HookRule, register_agents, should_handle_turn
+from innkeeper.contract.hooks import HOOKS, HookRule
 from innkeeper.contract.message import Message
+from innkeeper.contract.session import Scope, Session
+from innkeeper.contract.tables import Database
+from innkeeper.contract.tool import RESERVED_TOOLS, Tool
 from innkeeper.contract.turn import Turn
-from innkeeper.registry.fanout import Asked, Finish, Implementation, as_it_is, ask_all, in_order
-from innkeeper.registry.foreign import Finished, Outcome, Raised, Strays, TimedOut
-from innkeeper.registry.loading import described
+from innkeeper.contract.turn_event import TurnEvent
+from innkeeper.contract.workspace import WorkspaceBacking
+from innkeeper.registry.charges import Charges
+from innkeeper.registry.fanout import (
+    GRACE_SECONDS,
+    Asked,
+    Fanout,
+    Fault,
+    HookFailed,
+    Implementation,
+    Verdict,
+    WrongAnswer,
+    in_order,
+)
+from innkeeper.registry.foreign import Strays
+from innkeeper.registry.holding import Holding
+from innkeeper.registry.listeners import Listener
 
-GRACE_SECONDS: Final = 1.0
-"""How long a hook may take to stop once its time is up, before it is left behind."""
+PARTING_SECONDS: Final = 5.0
+"""How long listeners are told what still waits when the host stops."""
 
-
-@dataclass(frozen=True, slots=True)
-class Registered:
-    """The agents of each plugin, in order, and what was wrong with the answers of others."""
-
-    agents: tuple[tuple[str, Agent], ...]
-    faults: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class GateVerdict:
-    """What the gates said: whether the turn is handled, who declined it, and whose answer did not count and why."""
-
-    handled: bool = True
-    declined_by: tuple[str, ...] = ()
-    faults: tuple[str, ...] = ()
-
-
-_PASSED: Final = GateVerdict()
+_PASSED: Final = Verdict()
+_BACKING_METHODS: Final = ("read_file", "write_file", "exists", "delete_file", "read_dir", "info")
 
 
 @final
@@ -44,88 +45,186 @@ class Hooks:
         self,
         implementations: Iterable[Implementation],
         strays: Strays,
+        charges: Charges,
         *,
         rules: Mapping[str, HookRule] = HOOKS,
         grace_seconds: float = GRACE_SECONDS,
     ) -> None:
-        ordered = in_order(implementations)
-        self._by_hook = {hook: tuple(each for each in ordered if each.hook == hook) for hook in rules}
+        self.implementations = in_order(implementations)
         self._strays = strays
+        self._charges = charges
         self._rules = rules
-        self._grace_seconds = grace_seconds
+        self._fanout = Fanout(self.implementations, strays, charges, rules=rules, grace_seconds=grace_seconds)
+        self._listeners = tuple(Listener(each, self._tell_event, charges) for each in self._fanout.of("on_turn_event"))
 
-    @property
-    def has_gates(self) -> bool:
-        """Whether there is anybody to ask; without gates nobody needs to read the history."""
-        return bool(self._by_hook[should_handle_turn.__name__])
+    def has(self, hook: str) -> bool:
+        """Whether there is anybody to ask, so that what a hook wants to know need not be gathered for nobody."""
+        return bool(self._fanout.of(hook))
 
-    async def register_agents(self) -> Registered:
-        """Ask every plugin for its agents; whatever else comes back is a fault."""
-        agents: list[tuple[str, Agent]] = []
-        faults: list[str] = []
-        for asked in await self._ask(register_agents.__name__, {}, _agents_in):
-            plugin = asked.implementation.plugin
-            match asked.outcome:
-                case Finished(tuple() as answer) if all(isinstance(each, Agent) for each in answer):
-                    agents.extend((plugin, agent) for agent in answer)
-                case outcome:
-                    fault = _described(outcome, "an Agent, an iterable of them or None")
-                    faults.append(f"plugin {plugin!r}: hook {register_agents.__name__!r} {fault}")
-        return Registered(tuple(agents), tuple(faults))
+    # --- the host ---------------------------------------------------------------------------------------------------
 
-    async def should_handle_turn(self, turn: Turn, history: Sequence[Message]) -> GateVerdict:
-        """Ask all gates at once and wait for all: the turn is handled unless one answers False.
+    async def register_agents(self) -> Asked[tuple[Agent, ...]]:
+        """Ask every plugin for its agents."""
+        return await self._fanout.collect("register_agents", {}, _agents)
 
-        Fails open: a raise, a hang and an answer that is neither bool nor None count as True, with a warning.
+    async def web_app(self) -> Asked[Callable[..., Any]]:
+        """Ask every plugin for its pages."""
+        return await self._fanout.collect("web_app", {}, _asgi)
+
+    def cli(self) -> click.Group:
+        """Ask for a plugin's commands.
+
+        Raises:
+            HookFailed: the plugin has none, or is at fault.
         """
-        if not self.has_gates:
-            return _PASSED
-        declined: list[str] = []
-        faults: list[str] = []
-        for asked in await self._ask(should_handle_turn.__name__, {"turn": turn, "history": tuple(history)}):
-            plugin = asked.implementation.plugin
-            match asked.outcome:
-                case Finished(None | True):
-                    pass
-                case Finished(False):
-                    declined.append(plugin)
-                case outcome:
-                    fault = _described(outcome, "True, False or None")
-                    faults.append(f"plugin {plugin!r} {fault}")
-                    asked.implementation.context.log.warning(
-                        "%s %s; that counts as True",
-                        asked.implementation.name,
-                        fault,
-                        exc_info=outcome.error if isinstance(outcome, Raised) else None,
-                    )
-        return GateVerdict(not declined, tuple(declined), tuple(faults)) if declined or faults else _PASSED
+        return self._fanout.call_plain("cli", _group)
 
-    async def _ask(self, hook: str, arguments: Mapping[str, object], finish: Finish = as_it_is) -> tuple[Asked, ...]:
-        return await ask_all(
-            self._by_hook[hook],
-            arguments,
-            rule=self._rules[hook],
-            grace=self._grace_seconds,
-            strays=self._strays,
-            finish=finish,
+    # --- a tenant ---------------------------------------------------------------------------------------------------
+
+    def lifespan(self) -> tuple[Holding, ...]:
+        """Return what is to be held while the tenant is served, in the order in which it is to be entered."""
+        seconds = self._rules["lifespan"].seconds
+        return tuple(
+            Holding(each, self._strays, self._charges, deadline=seconds) for each in self._fanout.of("lifespan")
         )
 
+    async def ensure_tables(self, plugin: str, db: Database, version: int) -> None:
+        """Let a plugin make or upgrade its tables.
 
-def _agents_in(answer: object) -> object:
-    """Make a tuple of what ``register_agents`` may answer; anything else stays as it is."""
+        Raises:
+            HookFailed: it is at fault.
+        """
+        await self._fanout.ask_plugin(plugin, "ensure_tables", {"db": db, "version": version}, _nothing)
+
+    async def workspace_backing(self, scope: Scope) -> WorkspaceBacking | None:
+        """Ask the provider of workspaces; None without one, or if it leaves the session to the host.
+
+        Raises:
+            HookFailed: the provider is at fault.
+        """
+        return await self._fanout.provide("workspace_backing", {"scope": scope}, _backing)
+
+    # --- a turn -----------------------------------------------------------------------------------------------------
+
+    async def should_handle_turn(self, turn: Turn, history: Sequence[Message]) -> Verdict:
+        """Ask all gates at once and wait for all: the turn is handled unless one answers False."""
+        if not self.has("should_handle_turn"):
+            return _PASSED
+        return await self._fanout.all_agree("should_handle_turn", {"turn": turn, "history": tuple(history)})
+
+    async def agent_tools(self, session: Session) -> tuple[Tool, ...]:
+        """Ask every plugin for its tools.
+
+        Raises:
+            HookFailed: a plugin is at fault, or brings a tool under a name that is reserved or taken.
+        """
+        if not self.has("agent_tools"):
+            return ()
+        asked = await self._fanout.collect("agent_tools", {"session": session}, _tools)
+        clashes = [
+            self._fanout.charge(plugin, "agent_tools", reason) for plugin, reason in _tool_clashes(asked.answers)
+        ]
+        if asked.faults or clashes:
+            raise HookFailed(*asked.faults, *clashes)
+        return tuple(tool for _, tools in asked.answers for tool in tools)
+
+    async def capability(self) -> Asked[str | None]:
+        """Ask every plugin for what it adds to a prompt."""
+        return await self._fanout.collect("capability", {}, _text)
+
+    async def summarize_messages(self, session: Session, messages: Sequence[Message]) -> str | None:
+        """Ask one plugin after another until one puts the messages into fewer words."""
+        return await self._fanout.first("summarize_messages", {"session": session, "messages": tuple(messages)}, _text)
+
+    async def on_messages_displaced(self, session: Session, messages: Sequence[Message]) -> tuple[Fault, ...]:
+        """Tell every listener of messages that leave the context; nothing is raised."""
+        return await self._fanout.notify("on_messages_displaced", {"session": session, "messages": tuple(messages)})
+
+    def on_turn_event(self, event: TurnEvent) -> None:
+        """Queue an event for every listener; call it on the event loop."""
+        for listener in self._listeners:
+            listener.push(event)
+
+    @property
+    def dropped_events(self) -> Mapping[str, int]:
+        """Return how many events each listener has not been told of, by plugin."""
+        return {listener.plugin: listener.dropped for listener in self._listeners}
+
+    async def close(self) -> None:
+        """Tell listeners what still waits, for a short while."""
+        for listener in self._listeners:
+            await listener.close(PARTING_SECONDS)
+
+    async def _tell_event(self, implementation: Implementation, event: TurnEvent) -> None:
+        await self._fanout.ask_one(implementation, {"event": event}, _ignored)
+
+
+# --- what the hooks may answer ----------------------------------------------------------------------------------------
+
+
+def _agents(answer: object) -> tuple[Agent, ...]:
+    return _all_of(Agent, answer)
+
+
+def _tools(answer: object) -> tuple[Tool, ...]:
+    return _all_of(Tool, answer)
+
+
+def _all_of(kind: type[Any], answer: object) -> tuple[Any, ...]:
     if answer is None:
         return ()
-    if isinstance(answer, Agent):
+    if isinstance(answer, kind):
         return (answer,)
-    return tuple(answer) if isinstance(answer, Iterable) else answer
+    if not isinstance(answer, Iterable):
+        raise WrongAnswer(type(answer).__name__)
+    answers = tuple(answer)
+    if wrong := sorted({type(each).__name__ for each in answers if not isinstance(each, kind)}):
+        raise WrongAnswer(", ".join(wrong))
+    return answers
 
 
-def _described(outcome: Outcome[object], expected: str) -> str:
-    match outcome:
-        case Finished(value):
-            kinds = {type(each).__name__ for each in value} if isinstance(value, tuple) else {type(value).__name__}
-            return f"answered {', '.join(sorted(kinds))}; expected is {expected}"
-        case Raised(error):
-            return f"raised {described(error)}"
-        case TimedOut(deadline, left_behind):
-            return f"took longer than {deadline:g} s" + (" and ignores its cancellation" if left_behind else "")
+def _asgi(answer: object) -> Callable[..., Any]:
+    if not callable(answer) or isinstance(answer, type):
+        raise WrongAnswer(type(answer).__name__)
+    return answer
+
+
+def _group(answer: object) -> click.Group:
+    if not isinstance(answer, click.Group):
+        raise WrongAnswer(type(answer).__name__)
+    return answer
+
+
+def _backing(answer: object) -> WorkspaceBacking | None:
+    if answer is None:
+        return None
+    if lacking := [name for name in _BACKING_METHODS if not callable(getattr(answer, name, None))]:
+        raise WrongAnswer(f"{type(answer).__name__} without {', '.join(lacking)}")
+    return cast("WorkspaceBacking", answer)
+
+
+def _text(answer: object) -> str | None:
+    if answer is None or isinstance(answer, str):
+        return answer or None
+    raise WrongAnswer(type(answer).__name__)
+
+
+def _nothing(answer: object) -> None:
+    if answer is not None:
+        raise WrongAnswer(type(answer).__name__)
+
+
+def _ignored(_: object) -> None:
+    return None
+
+
+def _tool_clashes(brought: Iterable[tuple[str, tuple[Tool, ...]]]) -> Iterable[tuple[str, str]]:
+    owners: dict[str, str] = {}
+    for plugin, tools in brought:
+        for tool in tools:
+            if tool.name in RESERVED_TOOLS:
+                yield plugin, f"brings a tool {tool.name!r}, a name that is reserved"
+            elif tool.name in owners:
+                yield plugin, f"brings a tool {tool.name!r} that plugin {owners[tool.name]!r} has brought already"
+            else:
+                owners[tool.name] = plugin

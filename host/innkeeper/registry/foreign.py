@@ -4,20 +4,32 @@ Not in a task group or cancel scope: a scope cancels again and again what swallo
 """
 
 import asyncio
-import functools
 import inspect
-import logging
-import threading
-from collections.abc import Awaitable, Callable, Coroutine, Generator, Sequence
-from contextvars import ContextVar
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
 from typing import Any, Generic, TypeAlias, TypeVar, final
 
 import anyio
-import anyio.to_thread
 
-log = logging.getLogger(__name__)
+from innkeeper.registry.exits import ForeignExit, contain_exits, owned
+from innkeeper.registry.strays import Strays
+from innkeeper.registry.threads import run_in_thread
+from innkeeper.registry.watchdog import Owner
+
+__all__ = [
+    "Finished",
+    "Foreign",
+    "ForeignExit",
+    "Outcome",
+    "Raised",
+    "Strays",
+    "TimedOut",
+    "contain_exits",
+    "run_foreign",
+    "run_in_thread",
+    "settle",
+    "stop_all",
+]
 
 T = TypeVar("T")
 
@@ -47,98 +59,36 @@ class TimedOut:
 Outcome: TypeAlias = Finished[T] | Raised | TimedOut
 
 
-class ForeignExit(RuntimeError):
-    """Stands in for a raise that would end the task, loop or process of whoever asks for the result."""
-
-    def __init__(self, error: BaseException) -> None:
-        super().__init__(f"foreign code raised {error!r}")
-
-
-_in_foreign_code: ContextVar[bool] = ContextVar("in foreign code", default=False)
-
-
-def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
-    """Keep a ``SystemExit`` or ``KeyboardInterrupt`` in a task that foreign code makes from ending the event loop.
-
-    Such a task, made while a ``Foreign`` runs, ends with ``ForeignExit`` instead. Other tasks are left as they are.
-    """
-    former = loop.get_task_factory()
-
-    def make(
-        loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
-    ) -> asyncio.Future[T]:
-        def started(work: Coroutine[Any, Any, T] | Generator[Any, None, T]) -> asyncio.Future[T]:
-            return asyncio.Task(work, loop=loop, **options) if former is None else former(loop, work, **options)
-
-        if not (_in_foreign_code.get() and isinstance(work, Coroutine)):
-            return started(work)
-        task = started(_contained(work))
-        task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step
-        return task
-
-    if getattr(former, "contains_exits", False):
-        return  # another host on this loop has seen to it
-    make.contains_exits = True  # type: ignore[attr-defined] # a mark of our own, for the line above
-    loop.set_task_factory(make)
-
-
-async def _contained(work: Coroutine[Any, Any, T]) -> T:
-    try:
-        return await work
-    except (SystemExit, KeyboardInterrupt) as error:
-        raise ForeignExit(error) from error
-
-
-@final
-class Strays:
-    """Foreign code that ignored its cancellation and runs on; each stays listed until it ends."""
-
-    def __init__(self) -> None:
-        self._names: dict[asyncio.Future[Any], str] = {}
-
-    def leave(self, running: asyncio.Future[Any], name: str) -> None:
-        """Keep a reference to ``running`` and list it as ``name`` until it is done."""
-        if not running.done():
-            log.warning("%s ignores its cancellation and is left behind", name)
-            self._names[running] = name
-            running.add_done_callback(self._ended)
-
-    def names(self) -> tuple[str, ...]:
-        """Return who is still running, in the order in which they were left."""
-        return tuple(self._names.values())
-
-    @property
-    def count(self) -> int:
-        """How many are still running."""
-        return len(self._names)
-
-    def _ended(self, ended: asyncio.Future[Any]) -> None:
-        self._names.pop(ended, None)
-        if not ended.cancelled():
-            ended.exception()  # looked at, so that asyncio does not complain
-
-
 @final
 class Foreign(Generic[T]):
     """One piece of foreign code in a task of its own. Whoever makes it waits for it or stops it.
+
+    Where it blocks the event loop it is told of as ``name``, and counted as ``kind``: the name, unless that is of this
+    one run only.
 
     ``work`` is an awaitable, or a function that is called inside the task and returns a value or an awaitable.
     ``task`` never raises, whatever the code does: how it went is in ``outcome``. ``left_behind`` is set once it has
     been given up.
     """
 
-    def __init__(self, work: Awaitable[T] | Callable[[], Awaitable[T] | T], *, name: str, strays: Strays) -> None:
+    def __init__(
+        self, work: Awaitable[T] | Callable[[], Awaitable[T] | T], *, name: str, strays: Strays, kind: str = ""
+    ) -> None:
         self.name = name
         self.outcome: Finished[T] | Raised | None = None
         self.left_behind = False
         self._strays = strays
         self._canceled = False
-        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(self._run(work), name=name)
+        self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(
+            self._run(work, Owner(name, kind or name, strays.steps)), name=name
+        )
         if inspect.iscoroutine(work):
             self.task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step
 
-    async def _run(self, work: Awaitable[T] | Callable[[], Awaitable[T] | T]) -> None:
-        _in_foreign_code.set(True)
+    async def _run(self, work: Awaitable[T] | Callable[[], Awaitable[T] | T], owner: Owner) -> None:
+        await owned(self._settle(work), owner)
+
+    async def _settle(self, work: Awaitable[T] | Callable[[], Awaitable[T] | T]) -> None:
         try:
             value = work() if callable(work) else work
             self.outcome = Finished(await value if inspect.isawaitable(value) else value)
@@ -237,46 +187,3 @@ async def run_foreign(
     """Run one piece of foreign code with a deadline; seconds throughout."""
     (outcome,) = await settle((Foreign(work, name=name, strays=strays),), deadline=deadline, grace=grace)
     return outcome
-
-
-class _Step(Enum):
-    WAITING = "waiting"
-    RUNNING = "running"
-    ABANDONED = "abandoned"
-
-
-async def run_in_thread(function: Callable[[], T], *, name: str, strays: Strays) -> T:
-    """Run a blocking function in a worker thread; a cancellation abandons the thread and counts it as a stray.
-
-    A function that has not begun by then is not begun any more.
-    """
-    loop = asyncio.get_running_loop()
-    ended: asyncio.Future[None] = loop.create_future()
-    lock = threading.Lock()
-    step = _Step.WAITING
-
-    def guarded() -> T:
-        nonlocal step
-        with lock:
-            if step is _Step.ABANDONED:
-                raise RuntimeError("abandoned before it began")
-            step = _Step.RUNNING
-        try:
-            return function()
-        finally:
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(functools.partial(_set_done, ended))
-
-    try:
-        return await anyio.to_thread.run_sync(guarded, abandon_on_cancel=True)
-    except asyncio.CancelledError:
-        with lock:
-            begun, step = step is _Step.RUNNING, _Step.ABANDONED
-        if begun:
-            strays.leave(ended, name)
-        raise
-
-
-def _set_done(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)

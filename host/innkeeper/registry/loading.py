@@ -1,24 +1,29 @@
 """From installed to loaded: import each plugin, check it, and register it in one pluggy manager per host."""
 
-import importlib
+import inspect
 import logging
-import traceback
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
-from pathlib import Path
 from types import MethodType
-from typing import Any
+from typing import Any, Final
 
 import pluggy
 
 from innkeeper.contract import hooks
 from innkeeper.contract.hooks import HOOKS
 from innkeeper.contract.markers import HookOptions
-from innkeeper.registry.checks import Marked, faults_of, faults_of_object, find_mark, marked_in
+from innkeeper.registry.checks import Marked, faults_of, faults_of_object, faults_of_traits, find_mark, marked_in
+from innkeeper.registry.config import ConfigType, closed
+from innkeeper.registry.described import described
 from innkeeper.registry.discovery import PluginRecord, Refused
+from innkeeper.registry.foreign import Finished, Raised, Strays, TimedOut, run_foreign, run_in_thread
 
 log = logging.getLogger(__name__)
+
+IMPORT_SECONDS: Final = 10.0
+"""How long the import of a plugin may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +38,31 @@ class Loaded:
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedPlugins:
-    """The plugins of a host, in the order of their names, with every implementation, and those that are broken."""
+class LoadedPlugin:
+    """A plugin that has been imported and found to be one, with what it declares beside its hooks."""
 
-    plugins: tuple[PluginRecord, ...]
-    implementations: tuple[Loaded, ...]
+    record: PluginRecord
+    import_ms: float
+    hooks: tuple[Loaded, ...] = ()
+    config: ConfigType | None = None
+    schema_version: int | None = None
+    requires: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the plugin."""
+        return self.record.name
+
+    def has(self, hook: str) -> bool:
+        """Whether the plugin implements a hook."""
+        return any(each.hook == hook for each in self.hooks)
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedPlugins:
+    """The plugins of a host, in the order of their names, and those that are broken."""
+
+    plugins: tuple[LoadedPlugin, ...]
     broken: tuple[Refused, ...]
 
 
@@ -58,35 +83,58 @@ class _Hooks(pluggy.PluginManager):
         return {"firstresult": False, "historic": False} if name in HOOKS else None
 
 
-def load_plugins(records: Iterable[PluginRecord]) -> LoadedPlugins:
-    """Import, check and register each plugin; what is wrong with one is no matter to the others."""
+async def load_plugins(
+    records: Iterable[PluginRecord], strays: Strays, *, deadline: float = IMPORT_SECONDS
+) -> LoadedPlugins:
+    """Import, check and register each plugin; what is wrong with one is no matter to the others.
+
+    Each import runs in a worker thread and has ``deadline`` seconds; one that takes longer is left behind there.
+    """
     manager = _Hooks()
-    plugins: list[PluginRecord] = []
+    plugins: list[LoadedPlugin] = []
     broken: list[Refused] = []
     for record in records:
-        reasons = _load(manager, record)
+        begun = time.perf_counter()
+        plugin, reasons = await _imported(record, strays, deadline)
+        taken = 1000 * (time.perf_counter() - begun)
+        reasons = reasons or _register(manager, record, plugin)
         if reasons:
             broken.extend(Refused(record, reason) for reason in reasons)
         else:
-            plugins.append(record)
-    return LoadedPlugins(tuple(plugins), _implementations(manager, plugins), tuple(broken))
+            plugins.append(_described(manager, record, plugin, taken))
+    return LoadedPlugins(tuple(plugins), tuple(broken))
 
 
-def _load(manager: _Hooks, record: PluginRecord) -> Sequence[str]:
-    """Return why the plugin is broken; empty if it is registered."""
+async def _imported(record: PluginRecord, strays: Strays, deadline: float) -> tuple[object, Sequence[str]]:
+    """Return the plugin's object, or why there is none."""
+    entry_point = EntryPoint(record.name, record.entry_point, record.group)
+    name = f"import of {record.entry_point}"
+    outcome = await run_foreign(
+        lambda: run_in_thread(entry_point.load, name=name, strays=strays),
+        deadline=deadline,
+        grace=0,
+        name=name,
+        strays=strays,
+    )
+    match outcome:
+        case Finished(plugin):
+            return plugin, ()
+        case Raised(error):
+            log.debug("%s cannot be imported", record, exc_info=error)
+            return None, (f"{name} raised {described(error)}",)
+        case TimedOut():
+            return None, (f"{name} took longer than {deadline:g} s",)
+
+
+def _register(manager: _Hooks, record: PluginRecord, plugin: object) -> Sequence[str]:
+    """Return why the object is no plugin; empty if it is registered."""
     try:
-        plugin = EntryPoint(record.name, record.entry_point, record.group).load()
-    except KeyboardInterrupt:
-        raise
-    except BaseException as error:
-        log.debug("%s cannot be imported", record, exc_info=True)
-        return (f"import of {record.entry_point} raised {described(error)}",)
-    try:
-        reasons = tuple(faults_of_object(plugin)) or tuple(
-            reason for marked in marked_in(plugin) for reason in faults_of(marked, bound=_is_bound(plugin, marked))
-        )
         if twin := manager.get_name(plugin):
             return (f"{record.entry_point} is already the plugin {twin!r}",)
+        reasons = tuple(faults_of_object(plugin)) or (
+            *(reason for marked in marked_in(plugin) for reason in faults_of(marked, bound=_is_bound(plugin, marked))),
+            *faults_of_traits(plugin),
+        )
         if not reasons:
             manager.register(plugin, record.name)
     except Exception as error:
@@ -100,29 +148,21 @@ def _is_bound(plugin: object, marked: Marked) -> bool:
     return isinstance(getattr(plugin, marked.name), MethodType)
 
 
-def _implementations(manager: _Hooks, plugins: Iterable[PluginRecord]) -> tuple[Loaded, ...]:
-    order = {record.name: number for number, record in enumerate(plugins)}
-    loaded: list[Loaded] = []
-    for hook in HOOKS:
-        for impl in sorted(getattr(manager.hook, hook).get_hookimpls(), key=lambda impl: order[impl.plugin_name]):
-            marked = find_mark(impl.plugin, hook)
-            if marked and marked.options:
-                loaded.append(Loaded(hook, impl.plugin_name, impl.function, tuple(impl.argnames), marked.options))
-    return tuple(loaded)
+def _described(manager: _Hooks, record: PluginRecord, plugin: object, import_ms: float) -> LoadedPlugin:
+    config = inspect.getattr_static(plugin, "Config", None)
+    return LoadedPlugin(
+        record,
+        import_ms,
+        hooks=tuple(_implementations(manager, plugin)),
+        config=None if config is None else closed(config),
+        schema_version=inspect.getattr_static(plugin, "schema_version", None),
+        requires=tuple(inspect.getattr_static(plugin, "requires", ())),
+    )
 
 
-def described(error: BaseException) -> str:
-    """Put an error of foreign code on one line, with the place that raised it."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 - its __str__ is foreign code as well
-        text = "?"
-    return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _place(error)
-
-
-def _place(error: BaseException) -> str:
-    """Say where foreign code raised it; an error of syntax says that itself, and one of ours has no such place."""
-    passed_over = ("<", str(Path(__file__).parent), str(Path(importlib.__file__).parent))
-    frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(passed_over)]
-    return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs and not isinstance(error, SyntaxError) else ""
+def _implementations(manager: _Hooks, plugin: object) -> Iterable[Loaded]:
+    for caller in manager.get_hookcallers(plugin) or ():
+        for impl in caller.get_hookimpls():
+            marked = find_mark(plugin, caller.name)
+            if impl.plugin is plugin and marked and marked.options:
+                yield Loaded(caller.name, impl.plugin_name, impl.function, tuple(impl.argnames), marked.options)

@@ -3,13 +3,16 @@
 import asyncio
 import logging
 import os
+import signal
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Sequence
-from typing import Any, Final
+from collections.abc import Awaitable, Coroutine, Generator, Sequence
+from typing import Any, Final, TypeVar, cast, final
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 PARTING_SECONDS: Final = 1.0
 """How long tasks and threads that are left at the end may take to stop, the tasks having been canceled."""
@@ -18,9 +21,10 @@ PARTING_SECONDS: Final = 1.0
 def run_process(main: Coroutine[Any, Any, int]) -> int:
     """Run a command's coroutine and return its answer, the exit code.
 
-    Where foreign code that was left behind would keep the process alive for ever, it is ended here and now.
+    A ``SystemExit`` or ``KeyboardInterrupt`` ends it only where ``main`` itself raises it, or Ctrl-C does. Where
+    foreign code that was left behind would keep the process alive for ever, it is ended here and now.
     """
-    with asyncio.Runner() as runner:
+    with asyncio.Runner(loop_factory=EnduringLoop) as runner:
         code = runner.run(main)
         tasks = asyncio.all_tasks(runner.get_loop())
         for task in tasks:
@@ -30,6 +34,61 @@ def run_process(main: Coroutine[Any, Any, int]) -> int:
             _end_if_any(code, sorted(task.get_name() for task in running))
     _end_if_any(code, _busy_threads())
     return code
+
+
+@final
+class EnduringLoop(asyncio.SelectorEventLoop):
+    """An event loop that goes on after a ``SystemExit`` or ``KeyboardInterrupt`` which is not that of what it runs.
+
+    asyncio lets both pass from callbacks and from tasks. The callbacks that wait keep their place, so that going on
+    is no more than running the loop again.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._main: asyncio.Future[Any] | None = None
+        self._stop_asked = False
+
+    def run_until_complete(self, future: Awaitable[T] | Generator[Any, None, T]) -> T:
+        """Run until ``future`` is done; nobody else's exit ends that."""
+        self._main = main = asyncio.ensure_future(cast("Awaitable[T]", future), loop=self)
+        try:
+            return super().run_until_complete(main)
+        finally:
+            self._main = None
+
+    def stop(self) -> None:
+        """Stop once the callbacks that are ready have run."""
+        self._stop_asked = True  # for an exit among those callbacks makes asyncio forget it
+        super().stop()
+
+    def run_forever(self) -> None:
+        """Run until ``stop``."""
+        try:
+            while True:
+                try:
+                    super().run_forever()
+                except (SystemExit, KeyboardInterrupt) as error:
+                    if self._is_meant(error):
+                        raise
+                    log.exception("what a callback raised does not end the process")
+                    if not self._stop_asked:
+                        continue
+                return
+        finally:
+            self._stop_asked = False
+
+    def _is_meant(self, error: BaseException) -> bool:
+        """Tell whether it is the main task's own, or may be Ctrl-C: the second, for the first cancels the main task."""
+        main = self._main
+        if main is None:
+            return True
+        if main.done():
+            return not main.cancelled() and main.exception() is error
+        return isinstance(error, KeyboardInterrupt) and (
+            signal.getsignal(signal.SIGINT) is signal.default_int_handler
+            or (isinstance(main, asyncio.Task) and main.cancelling() > 0)
+        )
 
 
 async def _wait(tasks: set[asyncio.Task[Any]]) -> tuple[set[asyncio.Task[Any]], set[asyncio.Task[Any]]]:

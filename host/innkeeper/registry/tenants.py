@@ -2,19 +2,21 @@
 
 import dataclasses
 import difflib
-import logging
-from collections.abc import Iterable, Mapping, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from innkeeper.contract.agent import Agent, Skill
 from innkeeper.contract.plugin import PluginContext
+from innkeeper.registry.blames import Blame, Blames
+from innkeeper.registry.charges import Charges
+from innkeeper.registry.contexts import Contexts
 from innkeeper.registry.facade import Hooks
 from innkeeper.registry.fanout import Implementation
 from innkeeper.registry.foreign import Strays
-from innkeeper.registry.loading import Loaded
+from innkeeper.registry.loading import LoadedPlugin
+from innkeeper.registry.workspaces import Workspaces
 from innkeeper.settings import Settings, TenantSettings, Turns
 
 V = TypeVar("V")
@@ -33,6 +35,7 @@ class Tenant:
     plugins: tuple[str, ...]
     plugin: PluginContext
     hooks: Hooks
+    workspaces: Workspaces
     turn_timeout: timedelta
     max_concurrent_turns: int
     queue_per_session: int
@@ -44,96 +47,159 @@ class Stock:
     """What tenants are made of.
 
     ``agents`` holds each agent with the plugin that registered it, ``plugins`` the loaded ones in the order of their
-    names, ``installed`` every name that is on the path, loaded or not. ``complete`` unless some plugin could not bring
-    its agents.
+    names, ``installed`` every name that is on the path, loaded or not. ``complete`` unless an agent may be missing for
+    a reason that has been reported already.
     """
 
-    agents: Sequence[tuple[str, Agent]]
-    plugins: Sequence[str]
+    agents: Mapping[str, tuple[str, Agent]]
+    plugins: Mapping[str, LoadedPlugin]
     installed: Sequence[str]
-    implementations: Sequence[Loaded]
+    contexts: Contexts
     strays: Strays
+    charges: Charges
     complete: bool = True
 
 
-class PluginLog(logging.LoggerAdapter[logging.Logger]):
-    """Names plugin and tenant in front of each message, and as fields of the record."""
-
-    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
-        """Add the names; a record's own extra fields stay."""
-        names = dict(self.extra or {})
-        kwargs["extra"] = {**(kwargs.get("extra") or {}), **names}
-        return f"[{'@'.join(str(name) for name in names.values() if name)}] {msg}", kwargs
-
-
-def context_for(plugin: str, tenant: str | None) -> PluginContext:
-    """Make the context of a plugin at a tenant, or at host scope."""
-    logger = logging.getLogger(f"innkeeper.plugins.{plugin}")
-    return PluginContext(plugin, tenant, PluginLog(logger, {"plugin": plugin, "tenant": tenant}))
-
-
-def implementations_at(loaded: Iterable[Loaded], contexts: Mapping[str, PluginContext]) -> tuple[Implementation, ...]:
-    """Give the implementations of these plugins their contexts, in the order of ``contexts``."""
-    loaded = tuple(loaded)
+def implementations_at(
+    plugins: Iterable[LoadedPlugin], contexts: Mapping[str, PluginContext]
+) -> tuple[Implementation, ...]:
+    """Give the implementations of plugins their contexts, in the order of ``contexts``."""
+    by_name = {plugin.name: plugin for plugin in plugins}
     return tuple(
-        Implementation(each.hook, each.plugin, each.function, each.argnames, each.options, context)
-        for plugin, context in contexts.items()
-        for each in loaded
-        if each.plugin == plugin
+        Implementation(each.hook, name, each.function, each.argnames, each.options, context)
+        for name, context in contexts.items()
+        for each in by_name[name].hooks
     )
 
 
-def build_tenants(settings: Settings, stock: Stock) -> tuple[Mapping[str, Tenant], tuple[str, ...]]:
+def hooks_at(contexts: Mapping[str, PluginContext], stock: Stock) -> Hooks:
+    """Make the hooks of plugins with these contexts."""
+    return Hooks(implementations_at(stock.plugins.values(), contexts), stock.strays, stock.charges)
+
+
+def build_tenants(settings: Settings, stock: Stock, blames: Blames) -> tuple[dict[str, Tenant], dict[str, str]]:
     """Make the tenants of the settings, or one for each agent where there is no table of tenants.
 
-    Returns the tenants by id, and a line for each fault.
+    Returns the tenants by id, and for those that are left out the reason.
     """
-    faults = list(_clashes(stock.agents))
-    agents = {agent.id: (plugin, agent) for plugin, agent in stock.agents}
     wanted = settings.tenants
     if wanted is None:
-        wanted = {agent_id: TenantSettings() for agent_id in sorted(agents)}
+        wanted = {agent_id: TenantSettings() for agent_id in sorted(stock.agents)}
+    for fault in _unknown_names(settings, wanted, stock.installed):
+        blames.add(Blame(fault))
     tenants: dict[str, Tenant] = {}
+    left_out: dict[str, str] = {}
     for tenant_id, own in wanted.items():
-        faults.extend(
-            f"tenants.{tenant_id}.use: no plugin {name!r} is installed{_hint(name, stock.installed)}"
-            for name in own.use or ()
-            if name not in stock.installed
-        )
         agent_id = own.agent or tenant_id
-        if agent_id in agents:
-            tenants[tenant_id] = _tenant(tenant_id, own, settings.turns, agents[agent_id], stock)
-        elif stock.complete:  # else the agent may be missing for a reason that is reported already
-            faults.append(f"tenants.{tenant_id}.agent: no plugin registers {agent_id!r}{_hint(agent_id, agents)}")
-    return MappingProxyType(tenants), tuple(faults)
+        if agent_id not in stock.agents:
+            left_out[tenant_id] = f"no plugin registers agent {agent_id!r}"
+            if stock.complete:
+                blames.add(Blame(_absent(tenant_id, agent_id, stock.agents)))
+            continue
+        plugin, agent = stock.agents[agent_id]
+        contexts = _contexts(tenant_id, plugin, own, stock, blames)
+        if plugin in contexts:
+            tenants[tenant_id] = _tenant(
+                tenant_id,
+                contexts,
+                plugin=plugin,
+                agent=_overridden(agent, own),
+                own=own,
+                turns=settings.turns,
+                stock=stock,
+            )
+        else:
+            left_out[tenant_id] = own_plugin_barred(plugin)
+    return tenants, left_out
 
 
-def _clashes(agents: Iterable[tuple[str, Agent]]) -> Iterable[str]:
-    owners: dict[str, list[str]] = {}
-    for plugin, agent in agents:
-        owners.setdefault(agent.id, []).append(plugin)
-    for agent_id, plugins in owners.items():
-        if len(plugins) > 1:
-            yield f"agent {agent_id!r} is registered by more than one: {', '.join(map(repr, plugins))}"
+def own_plugin_barred(plugin: str) -> str:
+    """Say why a tenant is left out."""
+    return f"plugin {plugin!r}, which brings its agent, is not served"
 
 
-def _tenant(tenant_id: str, own: TenantSettings, turns: Turns, origin: tuple[str, Agent], stock: Stock) -> Tenant:
-    plugin, agent = origin
-    used = stock.plugins if own.use is None else tuple(name for name in own.use if name in stock.plugins)
-    names = tuple(used) if plugin in used else (plugin, *used)
-    contexts = {name: context_for(name, tenant_id) for name in names}
-    served = _overridden(agent, own)
+def without(tenant: Tenant, stock: Stock, blames: Blames) -> Tenant | None:
+    """Take the plugins away that are barred from a tenant; None if the one that brings its agent is."""
+    served = tuple(name for name in tenant.plugins if not blames.barred(name, tenant.id))
+    if tenant.plugin.name not in served:
+        return None
+    if served == tenant.plugins:
+        return tenant
+    contexts = {each.plugin: each.context for each in tenant.hooks.implementations}
+    hooks = hooks_at({name: contexts[name] for name in served}, stock)
+    return dataclasses.replace(tenant, plugins=served, hooks=hooks, workspaces=Workspaces(hooks))
+
+
+def _absent(tenant_id: str, agent_id: str, agents: Iterable[str]) -> str:
+    return f"tenants.{tenant_id}.agent: no plugin registers {agent_id!r}{_hint(agent_id, agents)}"
+
+
+def _unknown_names(settings: Settings, wanted: Mapping[str, TenantSettings], installed: Sequence[str]) -> Iterator[str]:
+    """Say which plugins the settings name that are not there, or not used."""
+    for name in settings.plugins:
+        if name not in installed:
+            yield f"plugins.{name}: no plugin {name!r} is installed{_hint(name, installed)}"
+    for tenant_id, own in wanted.items():
+        for name in own.use or ():
+            if name not in installed:
+                yield f"tenants.{tenant_id}.use: no plugin {name!r} is installed{_hint(name, installed)}"
+        for name in own.plugins:
+            if name not in installed:
+                yield f"tenants.{tenant_id}.plugins.{name}: no plugin {name!r} is installed{_hint(name, installed)}"
+
+
+def _contexts(
+    tenant_id: str, own_plugin: str, own: TenantSettings, stock: Stock, blames: Blames
+) -> dict[str, PluginContext]:
+    """Make the contexts of the tenant's plugins, in the order in which their hooks are asked."""
+    used = tuple(stock.plugins) if own.use is None else tuple(name for name in own.use if name in stock.plugins)
+    names = used if own_plugin in used else (own_plugin, *used)
+    for name in own.plugins:
+        if stock.complete and name in stock.installed and name not in names:
+            blames.add(Blame(f"tenants.{tenant_id}.plugins.{name}: the tenant does not use this plugin"))
+    contexts: dict[str, PluginContext] = {}
+    for name in names:
+        context, faults = stock.contexts.make(stock.plugins[name], tenant_id)
+        for fault in faults:
+            blames.add(Blame(fault, name, tenant_id))
+        if context is not None:
+            contexts[name] = context
+    _count_providers(tenant_id, [name for name in contexts if stock.plugins[name].has("workspace_backing")], blames)
+    return {name: context for name, context in contexts.items() if not blames.barred(name, tenant_id)}
+
+
+def _tenant(
+    tenant_id: str,
+    contexts: Mapping[str, PluginContext],
+    *,
+    plugin: str,
+    agent: Agent,
+    own: TenantSettings,
+    turns: Turns,
+    stock: Stock,
+) -> Tenant:
+    hooks = hooks_at(contexts, stock)
     return Tenant(
         id=tenant_id,
-        agent=served,
-        plugins=names,
+        agent=agent,
+        plugins=tuple(contexts),
         plugin=contexts[plugin],
-        hooks=Hooks(implementations_at(stock.implementations, contexts), stock.strays),
-        turn_timeout=served.turn_timeout or turns.turn_timeout,
+        hooks=hooks,
+        workspaces=Workspaces(hooks),
+        turn_timeout=agent.turn_timeout or turns.turn_timeout,
         max_concurrent_turns=_first(own.max_concurrent_turns, turns.max_concurrent_turns),
         queue_per_session=_first(own.queue_per_session, turns.queue_per_session),
         queue_per_tenant=_first(own.queue_per_tenant, turns.queue_per_tenant),
     )
+
+
+def _count_providers(tenant_id: str, providers: Sequence[str], blames: Blames) -> None:
+    """Bar all providers of workspaces where there is more than one: none of them may win silently."""
+    if len(providers) > 1:
+        for name in providers:
+            others = " and ".join(repr(other) for other in providers if other != name)
+            reason = f"hook 'workspace_backing' may have one provider, and plugin {others} has it too"
+            blames.add(Blame(reason, name, tenant_id))
 
 
 def _overridden(agent: Agent, own: TenantSettings) -> Agent:

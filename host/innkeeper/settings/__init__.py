@@ -1,16 +1,19 @@
 """The one typed table of settings, read from TOML and environment."""
 
+from innkeeper.settings.expansion import Expansion
 from innkeeper.settings.loading import SettingsFault, load_settings
-from innkeeper.settings.table import Auth, Card, Host, Settings, TenantSettings, Turns, Wire
+from innkeeper.settings.table import Auth, Card, Host, Settings, TenantSettings, Turns, Watch, Wire
 
 __all__ = [
     "Auth",
     "Card",
+    "Expansion",
     "Host",
     "Settings",
     "SettingsFault",
     "TenantSettings",
     "Turns",
+    "Watch",
     "Wire",
     "load_settings",
 ]

@@ -11,6 +11,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
+from innkeeper.settings.expansion import Expansion
 from innkeeper.settings.table import Settings, TenantSettings, exposed_binds
 from innkeeper.settings.values import split_bind
 
@@ -68,11 +69,13 @@ def load_settings(config: Path | None, environ: Mapping[str, str], cwd: Path) ->
         if isinstance(values.setdefault(table, {}), dict):
             values[table].update(fields)
     faults += _exposed(values)
+    expansion = Expansion(environ)
     try:
-        settings = Settings(**values)
+        settings = Settings(**_with_tenants_expanded(values, expansion))
     except ValidationError as error:
-        details = error.errors(include_url=False)
-        faults += [_line(detail, ours) for detail in details if detail["loc"]]  # those without are in _exposed
+        details = error.errors(include_url=False)  # those without a place are in _exposed
+        faults += [expansion.redacted(_line(detail, ours)) for detail in details if detail["loc"]]
+    faults += [f"environment {name}: not set, but tenants refer to it" for name in dict.fromkeys(expansion.unset)]
     if faults:
         raise SettingsFault(*faults)
     return _anchored(settings, path.parent)
@@ -90,8 +93,23 @@ def _read(path: Path) -> tuple[Values, list[str]]:
     return {}, [f"settings file {path}: {reason}"]
 
 
+def _with_tenants_expanded(values: Values, expansion: Expansion) -> Values:
+    """Replace references in what tenants set for themselves; tables of plugins stay as they are written."""
+    tenants = values.get("tenants")
+    if not isinstance(tenants, dict):
+        return values
+    return values | {
+        "tenants": {
+            tenant_id: {key: own[key] if key == "plugins" else expansion.expanded(own[key]) for key in own}
+            if isinstance(own, dict)
+            else own
+            for tenant_id, own in tenants.items()
+        }
+    }
+
+
 def _variables() -> Iterator[str]:
-    """Name every variable that is a field; tenants have names of the operator's own, which none can spell."""
+    """Name every variable that is a field; tenants and plugins have names of their own, which none can spell."""
     for table, info in Settings.model_fields.items():
         if isinstance(info.annotation, type) and issubclass(info.annotation, BaseModel):
             yield from (_variable(table, field) for field in info.annotation.model_fields)
@@ -104,8 +122,8 @@ def _variable(*location: object) -> str:
 def _unknown_variables(ours: Iterable[str]) -> Iterator[str]:
     known = (*_variables(), *_OTHER_VARIABLES)
     for name in ours:
-        if name.startswith(_variable("tenants")):
-            yield f"environment {name}: tenants are set in the file only"
+        if owners := [owner for owner in ("tenants", "plugins") if name.startswith(_variable(owner))]:
+            yield f"environment {name}: {owners[0]} are set in the file only"
         elif name not in known:
             yield f"environment {name}: unknown name{_hint(name, known)}"
 

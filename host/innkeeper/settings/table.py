@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     AfterValidator,
@@ -42,6 +42,10 @@ def _served_mode(value: object) -> object:
     return value
 
 
+PluginTables = Annotated[Mapping[Id, Mapping[str, Any]], AfterValidator(MappingProxyType)]
+"""Tables of plugins by name, as written: ``${NAME}`` in them is replaced when a plugin's context is made."""
+
+
 class _Table(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -60,6 +64,10 @@ class Host(_Table):
     allowed_origins: Origins = Field(default=(), description="Origins of browser pages that may change state.")
     data_dir: Path = Field(
         default=Path("innkeeper-data"), description="The folder of the database; made if it is missing."
+    )
+    on_broken_plugin: Literal["refuse", "quarantine"] = Field(
+        default="refuse",
+        description="What a plugin that cannot be served does: stop the start, or be left out and reported.",
     )
     shutdown_grace: Duration = Field(
         default=timedelta(seconds=10), description="How long running turns may take to end at stop."
@@ -117,6 +125,15 @@ class Wire(_Table):
     body_bytes: Bytes = Field(default=1048576, description="The largest body of a request.")
 
 
+class Watch(_Table):
+    """What the host keeps an eye on."""
+
+    slow_hook: PositiveDuration = Field(
+        default=timedelta(milliseconds=250),
+        description="How long a plugin may block the event loop before it is named in the log.",
+    )
+
+
 class TenantSettings(_Table):
     """A served agent; what is not set is the agent's own, or the host's."""
 
@@ -140,6 +157,9 @@ class TenantSettings(_Table):
     max_concurrent_turns: TurnCount | None = Field(default=None, description="How many turns run at the same time.")
     queue_per_session: TurnCount | None = Field(default=None, description="How many turns may wait in one session.")
     queue_per_tenant: TurnCount | None = Field(default=None, description="How many turns may wait at this tenant.")
+    plugins: PluginTables = Field(
+        default_factory=dict, description="Tables for plugins at this tenant, over those of `[plugins.X]`."
+    )
 
 
 class Settings(BaseSettings):
@@ -154,6 +174,10 @@ class Settings(BaseSettings):
     auth: Auth = Field(default=Auth(), description="Who may come in, and the key that signs for the host.")
     turns: Turns = Field(default=Turns(), description="The limits of turns.")
     wire: Wire = Field(default=Wire(), description="The limits of requests.")
+    plugins: PluginTables = Field(
+        default_factory=dict, description="Tables for plugins by plugin name; each plugin knows its own keys."
+    )
+    watch: Watch = Field(default=Watch(), description="What the host keeps an eye on.")
     tenants: Annotated[Mapping[Id, TenantSettings], AfterValidator(MappingProxyType)] | None = Field(
         default=None, description="The served agents by tenant id. Default: every registered agent under its own id."
     )

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass
 
 from innkeeper.contract.errors import InvalidParams, TaskNotFound, Unavailable, UnsupportedOperation
-from innkeeper.ports.events import TERMINAL, Committed, Event, State
+from innkeeper.ports.events import TERMINAL, Event, State, committed_from_event
 from innkeeper.ports.store import Admission, Admitted, TaskRecord, TurnRecord
 from innkeeper.store.event_log import add_message, append_to_task, apply_status
 from innkeeper.store.records import task_from_row, text_from_caller, text_from_object
@@ -45,9 +45,8 @@ def admit(connection: sqlite3.Connection, admission: Admission) -> Written[Admit
             (owner, admission.message_id, admission.digest, target.task),
         )
     _, seq = logged
-    return Written(
-        Admitted(_get_task(connection, target.task), turn), (Committed(target.task_id, seq, event.body, event.state),)
-    )
+    told = committed_from_event(target.task_id, seq, event, tenant=admission.tenant, session_id=target.session_id)
+    return Written(Admitted(_get_task(connection, target.task), turn), (told,))
 
 
 def _owner(connection: sqlite3.Connection, admission: Admission) -> int:

@@ -19,7 +19,7 @@ _TO_TASK: Final = _APPEND.format(source="open_tasks t WHERE t.key = ?")
 _TO_TURN: Final = "open_tasks t JOIN turns r ON r.task = t.key WHERE r.id = ? AND r.attempt = ? AND r.state {states}"
 
 TO_CLAIMED: Final = _APPEND.format(source=_TO_TURN.format(states="= 'claimed'"))
-TO_RUNNING: Final = _APPEND.format(source=_TO_TURN.format(states="= 'running'"))
+TO_OUT: Final = _APPEND.format(source=_TO_TURN.format(states="IN ('claimed', 'running')"))
 TO_UNFINISHED: Final = _APPEND.format(source=_TO_TURN.format(states="IN ('queued', 'claimed', 'running')"))
 
 Logged = tuple[int, int]
@@ -36,7 +36,7 @@ def append_to_turn(
 ) -> Logged | None:
     """Write an event of an attempt; None, and nothing written, unless that attempt is as the statement demands.
 
-    ``statement`` is ``TO_CLAIMED``, ``TO_RUNNING`` or ``TO_UNFINISHED``.
+    ``statement`` is ``TO_CLAIMED``, ``TO_OUT`` or ``TO_UNFINISHED``.
     """
     return _append(connection, statement, event, turn, attempt)
 

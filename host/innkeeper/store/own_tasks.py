@@ -5,7 +5,7 @@ from collections.abc import Awaitable
 from dataclasses import replace
 
 from innkeeper.contract.errors import TaskNotCancelable, TaskNotFound
-from innkeeper.ports.events import Committed, Event, State
+from innkeeper.ports.events import Event, State, committed_from_event
 from innkeeper.ports.store import TaskPage, TaskQuery, TaskRecord, TaskView
 from innkeeper.store.event_log import append_to_task, apply_status
 from innkeeper.store.readers import Readers
@@ -56,4 +56,6 @@ def _cancel(connection: sqlite3.Connection, owner: tuple[str, str], task_id: str
     (turn,) = connection.execute("SELECT max(id) FROM turns WHERE task = ?", (task,)).fetchone()
     apply_status(connection, logged, event, turn=turn)
     canceled = connection.execute("SELECT * FROM task_records WHERE key = ?", (task,)).fetchone()
-    return Written(task_from_row(canceled), (Committed(task_id, logged[1], event.body, event.state),))
+    record = task_from_row(canceled)
+    told = committed_from_event(task_id, logged[1], event, tenant=record.tenant, session_id=record.session_id)
+    return Written(record, (told,))

@@ -48,15 +48,25 @@ def prepare(connection: sqlite3.Connection, path: Path, steps: tuple[Migration, 
             f"database {path}: written by a newer Innkeeper (schema {version}, this one knows {known}): "
             "upgrade Innkeeper, or use another data directory"
         )
-    _check(connection, path)
+    check(connection, path, CHECKED_BYTES)
+    make_durable(connection, path)
+    for step in steps:
+        if step.number > version:
+            _apply(connection, step)
+
+
+def make_durable(connection: sqlite3.Connection, path: Path) -> None:
+    """Keep a write-ahead log, bounded and synced with every commit, and enforce references.
+
+    Raises:
+        StartFault: the database cannot have a write-ahead log.
+        sqlite3.Error: it cannot be read or written.
+    """
     if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
         raise StartFault(f"database {path}: its file system does not support a write-ahead log: use a local disk")
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute(f"PRAGMA journal_size_limit = {JOURNAL_BYTES}")
     connection.execute("PRAGMA foreign_keys = ON")
-    for step in steps:
-        if step.number > version:
-            _apply(connection, step)
 
 
 def prepare_reader(connection: sqlite3.Connection) -> None:
@@ -69,8 +79,13 @@ def _version(connection: sqlite3.Connection) -> int:
     return int(version)
 
 
-def _check(connection: sqlite3.Connection, path: Path) -> None:
-    if path.stat().st_size > CHECKED_BYTES:
+def check(connection: sqlite3.Connection, path: Path, up_to_bytes: int) -> None:
+    """Check the database as a whole, unless it is larger.
+
+    Raises:
+        StartFault: it is corrupt.
+    """
+    if path.stat().st_size > up_to_bytes:
         return
     (verdict,) = connection.execute("PRAGMA quick_check(1)").fetchone()
     if verdict != "ok":

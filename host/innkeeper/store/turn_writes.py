@@ -2,9 +2,9 @@
 
 import sqlite3
 
-from innkeeper.ports.events import Committed, Event
+from innkeeper.ports.events import Event, committed_from_event
 from innkeeper.ports.store import Ending, TurnRecord
-from innkeeper.store.event_log import TO_CLAIMED, TO_RUNNING, TO_UNFINISHED, append_to_turn, apply_status
+from innkeeper.store.event_log import TO_CLAIMED, TO_OUT, TO_UNFINISHED, append_to_turn, apply_status
 from innkeeper.store.writer import Written
 
 _REFUSED = Written(False)
@@ -31,8 +31,8 @@ def begin(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event:
 
 
 def append(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event: Event) -> Written[bool]:
-    """Write an event of the running attempt."""
-    logged = append_to_turn(connection, TO_RUNNING, turn.id, attempt, event)
+    """Write an event of the attempt that is out."""
+    logged = append_to_turn(connection, TO_OUT, turn.id, attempt, event)
     if logged is None:
         return _REFUSED
     apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
@@ -88,4 +88,5 @@ def _end_turn(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, en
 
 
 def _written(turn: TurnRecord, seq: int, event: Event) -> Written[bool]:
-    return Written(True, (Committed(turn.task_id, seq, event.body, event.state),))
+    told = committed_from_event(turn.task_id, seq, event, tenant=turn.tenant, session_id=turn.session_id)
+    return Written(True, (told,))

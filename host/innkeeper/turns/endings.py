@@ -1,5 +1,6 @@
 """How a turn ends, as the event that says so."""
 
+from datetime import timedelta
 from typing import Final
 
 from innkeeper.contract.message import Message, Part
@@ -35,3 +36,8 @@ def interrupted(means: Means, record: TurnRecord) -> Ending:
 def failed(text: str) -> Outcome:
     """Return the outcome of a turn that fails with these words."""
     return Outcome(State.FAILED, (Part(text=text, media_type="text/plain"),))
+
+
+def timed_out(limit: timedelta) -> Outcome:
+    """Return the outcome of a turn that took longer than its limit."""
+    return failed(f"The turn took longer than {limit.total_seconds():g} s and was stopped")

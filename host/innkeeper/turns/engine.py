@@ -12,6 +12,7 @@ from anyio.abc import TaskGroup
 from innkeeper.contract.agent import Agent
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import TaskNotFound, Unavailable
+from innkeeper.contract.session import Session
 from innkeeper.ports.events import Committed, Event, State, Status
 from innkeeper.ports.running import Runner
 from innkeeper.ports.store import Admission, Admitted, OwnTasks, TurnRecord
@@ -20,7 +21,9 @@ from innkeeper.turns.bus import Bus, Watch
 from innkeeper.turns.endings import interrupted
 from innkeeper.turns.lanes import Lanes
 from innkeeper.turns.means import Means
+from innkeeper.turns.plugins import turn_event
 from innkeeper.turns.run import Run, Stop
+from innkeeper.turns.session import EVERY_TURN, TurnSession
 from innkeeper.turns.submission import Submission, admission_from_submission
 
 log = logging.getLogger(__name__)
@@ -171,6 +174,10 @@ class Engine:
         """Return the tasks of one caller at one tenant."""
         return self._means.store.own_tasks(tenant_id, caller_key)
 
+    def session(self, session_id: str, tenant_id: str, caller: Caller, context_id: str) -> Session:
+        """Return a session as it stands, with every message that has been accepted."""
+        return TurnSession(session_id, tenant_id, caller, context_id, EVERY_TURN, self._means)
+
     async def cancel(self, tenant_id: str, caller: Caller, task_id: str) -> None:
         """Cancel a task; on return it is canceled on disk, whatever its agent still does.
 
@@ -190,12 +197,19 @@ class Engine:
     def published(self, committed: Committed) -> None:
         """Pass on an event that is on disk; one that cancels a task stops its turns."""
         self._bus.publish(committed)
+        self._tell_plugins(committed)
         if committed.state is State.CANCELED and (live := self._live.get(committed.task_id)):
             for turn in self._lanes.withdraw(live.session_id, committed.task_id):
                 self._ended(turn)
             for run in self._runs.values():
                 if run.record.task_id == committed.task_id:
                     run.stop(Stop.CANCELED)
+
+    def _tell_plugins(self, committed: Committed) -> None:
+        source = committed.source
+        tenant = self._tenants.get(source.tenant) if source else None
+        if source and tenant and tenant.hooks.has("on_turn_event"):
+            tenant.hooks.on_turn_event(turn_event(committed, source))
 
     # --- turns ----------------------------------------------------------------------------------------------------
 

@@ -7,10 +7,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from innkeeper.contract.errors import InnkeeperError
-from innkeeper.contract.message import Message, Part
+from innkeeper.contract.message import JSON, Message, Part
 from innkeeper.ports.clock import World
 from innkeeper.ports.codec import Codec
 from innkeeper.ports.events import ArtifactPiece, Event, State, Status
+from innkeeper.ports.running import Outcome
 from innkeeper.ports.store import Store, TaskView, TurnRecord
 
 log = logging.getLogger(__name__)
@@ -83,6 +84,7 @@ class TurnOutlet:
         self._pieces: list[bytes] = []
         self._kept_bytes = 0
         self._in_flight: deque[tuple[asyncio.Future[bool], Event]] = deque()
+        self.settled: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.shut = False
         self._deaf = False
 
@@ -118,13 +120,24 @@ class TurnOutlet:
             piece = ArtifactPiece(piece.artifact_id, piece.parts, piece.name, piece.description, last=piece.last)
         self._begun.add(piece.artifact_id)
         body = self._codec.artifact_update(piece, self._turn.task_id, self._turn.context_id)
-        await self._emit(Event("artifact", self._world.now_us(), body))
+        what: dict[str, JSON] = {
+            "artifact_id": piece.artifact_id,
+            "name": piece.name,
+            "append": piece.append,
+            "last": piece.last,
+        }
+        await self._emit(Event("artifact", self._world.now_us(), body, data=what))
 
     async def earlier(self) -> TaskView | None:
         """Read the task as it stands when a later turn of it begins; None for the turn that opened the task."""
         if self._turn.ordinal == 1:
             return None
         return await self._store.own_tasks(self._turn.tenant, self._turn.caller.key).find(self._turn.task_id)
+
+    def settle(self, outcome: Outcome) -> None:
+        """End the turn with this outcome, unless it has another already: ``settled`` is done."""
+        if not self.settled.done():
+            self.settled.set_result(outcome)
 
     async def close(self) -> None:
         """Take nothing more, and wait until everything said is on disk.

@@ -4,7 +4,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from datetime import timedelta
 from enum import Enum
 from functools import partial
 from typing import Final, TypeVar
@@ -18,9 +17,10 @@ from innkeeper.ports.running import Outcome, Runner
 from innkeeper.ports.store import Ending, TaskView, TurnRecord
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
-from innkeeper.turns.endings import closing, failed
+from innkeeper.turns.endings import closing, failed, timed_out
 from innkeeper.turns.means import Means
 from innkeeper.turns.outlet import Mute, TurnOutlet, status_event
+from innkeeper.turns.plugins import TurnPlugins
 from innkeeper.turns.session import TurnSession
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ class Run:
         self._stuck = stuck
         self._attempt = record.attempt + 1
         self._stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        self._plugins = TurnPlugins(means, tenant, record, attempt=self._attempt)
         self._name = f"agent {tenant.agent.id} of plugin {tenant.plugin.name} at tenant {tenant.id}"
         self._outlet = TurnOutlet(
             means.store, means.codec, means.world, record, attempt=self._attempt, speaker=self._name
@@ -80,8 +81,8 @@ class Run:
                 await self._run()
             except Unavailable:
                 raise
-            except Exception:  # noqa: BLE001 - a turn that is out must end, or its session would wait for ever
-                outcome = self._failed("the host could not finish its turn")
+            except Exception as error:  # noqa: BLE001 - a turn that is out must end, or its session would wait for ever
+                outcome = self._failed("the host could not finish its turn", error)
                 ending = Ending(lambda more: closing(self._means, self.record, outcome, more=more))
                 for attempt in (self._attempt, self.record.attempt):  # the latter where the claim itself has failed
                     if await self._stored(partial(self._means.store.end, self.record, attempt, ending)):
@@ -90,7 +91,7 @@ class Run:
             log.warning("task %s: its turn is left to the next start", self.record.task_id)
 
     async def _run(self) -> None:
-        if self.record.gated or not self._tenant.hooks.has_gates:
+        if self.record.gated or not self._plugins.have_gates:
             # Both are queued before either is awaited: one commit carries them.
             _, begun = await self._stored(lambda: asyncio.gather(self._claim(), self._begin()))
             if begun:
@@ -107,7 +108,7 @@ class Run:
 
     async def _judge(self, turn: Turn) -> None:
         history = await self._stored(turn.session.history)
-        gates = asyncio.ensure_future(self._tenant.hooks.should_handle_turn(turn, history))
+        gates = asyncio.ensure_future(self._plugins.judge(turn, history))
         try:
             await asyncio.wait((gates, self._stop), return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -116,7 +117,7 @@ class Run:
                 await asyncio.wait((gates,))
         if self._stop.done():
             await self._put_back()
-        elif not gates.result().handled:
+        elif not gates.result().agreed:
             await self._end(await self._declined(gates.result().declined_by))
         elif await self._stored(self._begin):
             await self._handle(replace(turn, outlet=self._outlet))
@@ -136,6 +137,8 @@ class Run:
             attempt=self._attempt,
             session=session,
             plugin=self._tenant.plugin,
+            workspace=self._plugins.workspace(),
+            capabilities=self._plugins.capabilities,
             outlet=outlet,
         )
 
@@ -150,31 +153,43 @@ class Run:
         return Ending(lambda more: note if more or closed is None else replace(closed, kind=note.kind, data=note.data))
 
     async def _handle(self, turn: Turn) -> None:
+        if self._stop.done():  # it came while the attempt was begun on disk: the handler has done nothing yet
+            await self._put_back()
+            return
         limit = self._tenant.turn_timeout
         foreign: Foreign[Outcome] = Foreign(
-            lambda: self._runner(turn, self._outlet),
+            lambda: self._agent(turn),
             name=f"{self._name}: task {self.record.task_id}",
             strays=self._means.strays,
+            kind=self._name,
         )
+        settled, grace = self._outlet.settled, self._means.cancel_grace.total_seconds()
         try:
             await asyncio.wait(
-                (foreign.task, self._stop), timeout=limit.total_seconds(), return_when=asyncio.FIRST_COMPLETED
+                (foreign.task, self._stop, settled),
+                timeout=limit.total_seconds(),
+                return_when=asyncio.FIRST_COMPLETED,
             )
-            if foreign.task.done():
+            if settled.done() or foreign.task.done():
                 await self._finish(self._outcome(foreign))
+                if not foreign.task.done():  # what comes after the last word may be tidying up
+                    await asyncio.wait((foreign.task, self._stop), timeout=grace, return_when=asyncio.FIRST_COMPLETED)
             elif self._stop.done():
                 await self._stopped(foreign)
             else:
                 foreign.cancel()
-                await self._finish(failed(f"The turn took longer than {_spoken(limit)} and was stopped"))
+                await self._finish(timed_out(limit))
         finally:
             if not foreign.task.done():
-                await foreign.stop(self._means.cancel_grace.total_seconds())
+                await foreign.stop(grace)
+
+    async def _agent(self, turn: Turn) -> Outcome:
+        return await self._runner(await self._plugins.equipped(turn), self._outlet)
 
     async def _stopped(self, foreign: Foreign[Outcome]) -> None:
         await foreign.stop(self._means.cancel_grace.total_seconds())
-        if foreign.finished:
-            await self._finish(foreign.result())  # it made use of the grace; after a cancel the store drops this
+        if self._outlet.settled.done() or foreign.finished:
+            await self._finish(self._outcome(foreign))  # it made use of the grace; after a cancel the store drops this
             return
         await self._drain()
         if self._tenant.agent.resumable:
@@ -191,21 +206,32 @@ class Run:
     async def _drain(self) -> bool:
         try:
             await self._outlet.close()
-        except Exception:
-            log.exception("task %s: not everything the agent said could be stored", self.record.task_id)
+        except Exception as error:
+            said = "task %s: not everything the agent said could be stored: %r"
+            log.log(logging.ERROR, said, self.record.task_id, error, exc_info=_unforeseen(error))
             return False
         return True
 
     def _outcome(self, foreign: Foreign[Outcome]) -> Outcome:
+        if self._outlet.settled.done():
+            return self._outlet.settled.result()
         try:
             return foreign.result()
-        except Exception:  # noqa: BLE001 - agents raise anything; it is logged under the id that the caller gets
-            return self._failed("it raised")
+        except Exception as error:  # noqa: BLE001 - agents raise anything; it is logged under the id that the caller gets
+            return self._failed("it raised", error)
 
-    def _failed(self, why: str) -> Outcome:
-        """Log the error at hand under an id, and tell the caller the id."""
+    def _failed(self, why: str, error: Exception) -> Outcome:
+        """Log the error under an id, and tell the caller the id."""
         error_id = self._means.world.new_id()
-        log.exception("task %s: %s failed, %s (error %s)", self.record.task_id, self._name, why, error_id)
+        log.error(
+            "task %s: %s failed, %s (error %s): %r",
+            self.record.task_id,
+            self._name,
+            why,
+            error_id,
+            error,
+            exc_info=_unforeseen(error),
+        )
         return failed(f"The agent failed (error {error_id})")
 
     async def _finish(self, outcome: Outcome) -> None:
@@ -213,8 +239,8 @@ class Run:
             outcome = failed(UNSTORED_TEXT)
         try:
             last = closing(self._means, self.record, outcome, more=False)
-        except (TypeError, ValueError):  # what an agent says may be what JSON cannot carry
-            outcome = self._failed("what it said cannot be sent")
+        except (TypeError, ValueError) as error:  # what an agent says may be what JSON cannot carry
+            outcome = self._failed("what it said cannot be sent", error)
             last = closing(self._means, self.record, outcome, more=False)
         artifacts = await self._artifacts()
         await self._end(
@@ -264,5 +290,6 @@ class Run:
         return await self._stored(lambda: own.find(self.record.task_id, history_length=0))
 
 
-def _spoken(limit: timedelta) -> str:
-    return f"{limit.total_seconds():g} s"
+def _unforeseen(error: Exception) -> Exception | None:
+    """Return what deserves a traceback: a store that takes nothing is told of once, and not by every turn again."""
+    return None if isinstance(error, Unavailable) else error

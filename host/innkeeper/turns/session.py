@@ -1,10 +1,14 @@
 """The session as a turn sees it."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import Message
 from innkeeper.turns.means import Means
+
+EVERY_TURN: Final = 2**63 - 1
+"""Stands for the id of a turn that comes after all others."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,10 @@
 """Agents of every kind."""
 
 import asyncio
+import contextvars
 import os
+import sys
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -42,6 +45,29 @@ async def stubborn(turn: Turn) -> str:
             await asyncio.sleep(3600)
         except asyncio.CancelledError:
             continue
+
+
+async def leaves(turn: Turn) -> str:
+    """Exit in every place but the handler itself, and answer all the same."""
+    loop = asyncio.get_running_loop()
+    loop.call_soon(sys.exit, 3)
+    loop.call_later(0.001, sys.exit, 4)
+    task = asyncio.create_task(boom(turn))
+    task.add_done_callback(lambda ended: sys.exit(str(ended.exception())))
+    asyncio.run_coroutine_threadsafe(_leave(), loop)
+    await asyncio.wait((task, asyncio.create_task(_leave(), context=contextvars.Context())))
+    await asyncio.sleep(0.01)
+    return "still here"
+
+
+async def _leave() -> None:
+    sys.exit(5)
+
+
+async def blocks(turn: Turn) -> str:
+    """Keep the event loop for as many seconds as the message asks for."""
+    time.sleep(float(turn.text))  # noqa: ASYNC251 - that is what it is for
+    return "done"
 
 
 async def asker(turn: Turn) -> str | Ask:
@@ -99,12 +125,14 @@ class Executor(AgentExecutor):
 HANDLERS = {
     "artifacts": artifacts,
     "asker": asker,
+    "blocks": blocks,
     "boom": boom,
     "counter": counter,
     "echo": echo,
     "executor": Executor(),
     "fails": boom,
     "flood": flood,
+    "leaves": leaves,
     "refuser": refuser,
     "slow": slow,
     "stream": stream,

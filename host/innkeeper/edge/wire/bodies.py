@@ -132,7 +132,7 @@ def message_from_body(body: bytes, at_us: int) -> Message:
     return Message(
         id=laid["messageId"],
         role=_ROLES[laid["role"]],
-        parts=tuple(_part_from_dict(part) for part in laid["parts"]),
+        parts=tuple(part_from_dict(part) for part in laid["parts"]),
         at=_EPOCH + timedelta(microseconds=at_us),
         metadata=laid.get("metadata", {}),
     )
@@ -144,7 +144,8 @@ def timestamp(at_us: int) -> str:
     return f"{moment.isoformat(timespec='milliseconds')[:-6]}Z"
 
 
-def _part_from_dict(laid: JsonObject) -> Part:
+def part_from_dict(laid: JsonObject) -> Part:
+    """Read a ``Part`` that is laid out as ``part_dict`` does."""
     raw = laid.get("raw")
     return Part(
         text=laid.get("text"),

@@ -1,15 +1,12 @@
-"""Write the pages that are made of the code: `make docs`. A test compares what it would write with what is there."""
+"""The page of settings, made of the typed table of them."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from innkeeper.settings import Settings, TenantSettings
-
-HERE = Path(__file__).parent
 
 HEAD = """\
 # Settings
@@ -67,10 +64,3 @@ def _default(field: FieldInfo) -> str:
     if isinstance(value, tuple):
         return "`[" + ", ".join(f'"{each}"' for each in value) + "]`"
     return f"`{value}`" if isinstance(value, int) else f'`"{value}"`'
-
-
-PAGES = {HERE / "settings.md": settings_page}
-
-if __name__ == "__main__":
-    for path, page in PAGES.items():
-        path.write_text(page(), encoding="utf-8")

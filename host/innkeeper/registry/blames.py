@@ -1,0 +1,74 @@
+"""What is wrong at start, and what becomes of it: the host does not start, or goes on without the plugin."""
+
+import logging
+from dataclasses import dataclass
+from typing import Final, final
+
+from innkeeper.contract.errors import StartFault
+
+log = logging.getLogger(__name__)
+
+EVERYWHERE: Final = ""
+"""Stands for every tenant, and the host itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class Blame:
+    """A fault of a plugin, everywhere or at one tenant; without a plugin it is the settings' or the host's own.
+
+    ``distribution`` is name and version of what brings the plugin, where that helps to find it.
+    """
+
+    reason: str
+    plugin: str = ""
+    tenant: str = EVERYWHERE
+    distribution: str = ""
+
+    def __str__(self) -> str:
+        of = f" of {self.distribution}" if self.distribution else ""
+        at = f" at tenant {self.tenant!r}" if self.tenant else ""
+        return f"plugin {self.plugin!r}{of}{at}: {self.reason}" if self.plugin else self.reason
+
+
+@final
+class Blames:
+    """Collects faults. With ``quarantine`` those of plugins only take the plugin away."""
+
+    def __init__(self, *, quarantine: bool) -> None:
+        self.quarantine = quarantine
+        self._blames: list[Blame] = []
+
+    def add(self, blame: Blame) -> None:
+        """Take note of a fault."""
+        self._blames.append(blame)
+        if self.quarantine and blame.plugin:
+            log.warning("%s; it is not served", blame)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is any fault at all."""
+        return bool(self._blames)
+
+    @property
+    def of_plugins(self) -> tuple[Blame, ...]:
+        """The faults of plugins."""
+        return tuple(blame for blame in self._blames if blame.plugin)
+
+    @property
+    def of_the_host(self) -> tuple[Blame, ...]:
+        """The faults that are no plugin's."""
+        return tuple(blame for blame in self._blames if not blame.plugin)
+
+    def barred(self, plugin: str, tenant: str = EVERYWHERE) -> bool:
+        """Tell whether a plugin is not served at a tenant, or anywhere."""
+        return any(blame.plugin == plugin and blame.tenant in (EVERYWHERE, tenant) for blame in self._blames)
+
+    def settle(self) -> None:
+        """Go on, if that is possible.
+
+        Raises:
+            StartFault: every fault with which the host does not start.
+        """
+        fatal = [blame for blame in self._blames if not (self.quarantine and blame.plugin)]
+        if fatal:
+            raise StartFault(*dict.fromkeys(map(str, self._blames)))

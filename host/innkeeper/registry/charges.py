@@ -1,0 +1,33 @@
+"""What plugins are charged with: every fault of a hook, by plugin, hook and tenant."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import final
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Charge:
+    """Who is charged, and for which hook; ``tenant`` is empty at host scope."""
+
+    plugin: str
+    hook: str
+    tenant: str = ""
+
+
+@final
+class Charges:
+    """Counts faults of hooks since the host started."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Charge] = Counter()
+
+    def add(self, charge: Charge) -> None:
+        """Count one fault more."""
+        self._counts[charge] += 1
+
+    @property
+    def counts(self) -> Mapping[Charge, int]:
+        """How often each has been at fault."""
+        return MappingProxyType(self._counts)

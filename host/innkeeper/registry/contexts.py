@@ -1,0 +1,87 @@
+"""The contexts of plugins: one per plugin at host scope, one per plugin and tenant."""
+
+import logging
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, final
+
+from httpx import AsyncClient
+
+from innkeeper.contract.plugin import PluginContext, UnknownTenant
+from innkeeper.ports.plugin_data import PluginData
+from innkeeper.registry.config import source_from_settings, validated
+from innkeeper.registry.loading import LoadedPlugin
+from innkeeper.settings import Settings
+
+_within_reach: Final[ContextVar[frozenset[str] | None]] = ContextVar("tenants within reach", default=None)
+
+
+@contextmanager
+def reaching(tenants: frozenset[str]) -> Iterator[None]:
+    """Let plugins reach these tenants only, in what runs within: the page of a caller who may address no others."""
+    token = _within_reach.set(tenants)
+    try:
+        yield
+    finally:
+        _within_reach.reset(token)
+
+
+class PluginLog(logging.LoggerAdapter[logging.Logger]):
+    """Names plugin and tenant in front of each message, and as fields of the record."""
+
+    def process(self, msg: Any, kwargs: MutableMapping[str, Any]) -> tuple[Any, MutableMapping[str, Any]]:
+        """Add the names; a record's own extra fields stay."""
+        names = dict(self.extra or {})
+        kwargs["extra"] = {**(kwargs.get("extra") or {}), **names}
+        return f"[{'@'.join(str(name) for name in names.values() if name)}] {msg}", kwargs
+
+
+@final
+class Contexts:
+    """Makes contexts and keeps them.
+
+    ``environ`` is what ``${NAME}`` and ``plugin.env`` read, ``data`` where plugins keep their tables.
+    """
+
+    def __init__(self, settings: Settings, environ: Mapping[str, str], http: AsyncClient, data: PluginData) -> None:
+        self._settings = settings
+        self._environ = environ
+        self._http = http
+        self._data = data
+        self._made: dict[tuple[str, str], PluginContext] = {}
+
+    def make(self, plugin: LoadedPlugin, tenant: str | None) -> tuple[PluginContext | None, tuple[str, ...]]:
+        """Make the context of a plugin at a tenant, or at host scope; None if its configuration is at fault."""
+        source = source_from_settings(self._settings, plugin.name, tenant)
+        config, faults = validated(plugin.config, source, self._environ)
+        if faults:
+            return None, faults
+        context = PluginContext(
+            name=plugin.name,
+            tenant=tenant,
+            log=PluginLog(
+                logging.getLogger(f"innkeeper.plugins.{plugin.name}"), {"plugin": plugin.name, "tenant": tenant}
+            ),
+            http=self._http,
+            config=config,
+            environ=self._environ,
+            tenants=partial(self._get, plugin.name),
+        )
+        if tenant is not None:
+            context = replace(context, db=self._data.database(plugin.name, tenant))
+            self._made[plugin.name, tenant] = context
+        return context, ()
+
+    def drop(self, plugin: str, tenant: str) -> None:
+        """Forget the context of a plugin that is not served at a tenant after all."""
+        self._made.pop((plugin, tenant), None)
+
+    def _get(self, plugin: str, tenant: str) -> PluginContext:
+        reach = _within_reach.get()
+        context = self._made.get((plugin, tenant))
+        if context is None or (reach is not None and tenant not in reach):
+            raise UnknownTenant(tenant)
+        return context

@@ -1,0 +1,32 @@
+"""Errors of foreign code, told on one line."""
+
+import asyncio
+import importlib
+import traceback
+from pathlib import Path
+from typing import Final
+
+import anyio
+
+_PASSED_OVER: Final = (
+    "<",
+    str(Path(__file__).parent),
+    *(each.__path__[0] for each in (anyio, asyncio, importlib)),
+)
+"""Where the way to foreign code leads through."""
+
+
+def described(error: BaseException) -> str:
+    """Put an error of foreign code on one line, with the place that raised it."""
+    try:
+        text = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001 - its __str__ is foreign code as well
+        text = "?"
+    return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _place(error)
+
+
+def _place(error: BaseException) -> str:
+    """Say where foreign code raised it; an error of syntax says that itself, and one of ours has no such place."""
+    frames = traceback.extract_tb(error.__traceback__)
+    theirs = [frame for frame in frames if not frame.filename.startswith(_PASSED_OVER)]
+    return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs and not isinstance(error, SyntaxError) else ""

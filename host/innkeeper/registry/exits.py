@@ -1,0 +1,66 @@
+"""A ``SystemExit`` or ``KeyboardInterrupt`` in a task ends that task, not the event loop."""
+
+import asyncio
+import inspect
+import logging
+from collections.abc import Coroutine, Generator
+from typing import Any, TypeVar
+
+from innkeeper.registry.watchdog import Owner, Stepped, current_owner
+
+log = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+
+class ForeignExit(RuntimeError):
+    """Stands in for a raise that would end the task, loop or process of whoever asks for the result."""
+
+    def __init__(self, error: BaseException) -> None:
+        super().__init__(f"foreign code raised {error!r}")
+
+
+def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
+    """Keep a ``SystemExit`` or ``KeyboardInterrupt`` in a task from ending the event loop.
+
+    Every task made from now on ends with ``ForeignExit`` instead. What is running already may still end the loop: the
+    main task among it. A task that foreign code makes belongs to the same owner as that code. Callbacks (``call_soon``
+    and its like) are no tasks: their exits end a loop that does not see to it itself, as that of ``run_process`` does.
+    """
+    former = loop.get_task_factory()
+
+    def make(
+        loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
+    ) -> asyncio.Future[T]:
+        def started(work: Coroutine[Any, Any, T] | Generator[Any, None, T]) -> asyncio.Future[T]:
+            return asyncio.Task(work, loop=loop, **options) if former is None else former(loop, work, **options)
+
+        if not isinstance(work, Coroutine):
+            return started(work)
+        contained = _contained(work, current_owner.get())
+        if inspect.iscoroutine(work):
+            contained.__qualname__ = work.__qualname__  # type: ignore[attr-defined] # as asyncio's reports name it
+        task = started(contained)
+        task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step
+        return task
+
+    if getattr(former, "contains_exits", False):
+        return  # another host on this loop has seen to it
+    make.contains_exits = True  # type: ignore[attr-defined] # a mark of our own, for the line above
+    loop.set_task_factory(make)
+
+
+async def _contained(work: Coroutine[Any, Any, T], owner: Owner | None) -> T:
+    try:
+        return await (work if owner is None else owned(work, owner))
+    except (SystemExit, KeyboardInterrupt) as error:
+        task = asyncio.current_task()
+        whose = f" of {owner.name}" if owner else ""
+        log.warning("task %s%s raised %r, which ends this task alone", task and task.get_name(), whose, error)
+        raise ForeignExit(error) from error
+
+
+def owned(work: Coroutine[Any, Any, T], owner: Owner) -> Stepped[T]:
+    """Run ``work`` here as the code of ``owner``: to be awaited in a task that does nothing else."""
+    current_owner.set(owner)  # also where the task's context is a fresh one
+    return Stepped(work, owner)

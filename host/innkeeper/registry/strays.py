@@ -1,0 +1,42 @@
+"""Foreign code that nobody waits for any more, and that runs on."""
+
+import asyncio
+import logging
+from typing import Any, final
+
+from innkeeper.registry.watchdog import Steps
+
+log = logging.getLogger(__name__)
+
+
+@final
+class Strays:
+    """Foreign code that ignored its cancellation and runs on; each stays listed until it ends.
+
+    One for each host, so that ``steps`` tells which foreign code of the host runs right now.
+    """
+
+    def __init__(self) -> None:
+        self._names: dict[asyncio.Future[Any], str] = {}
+        self.steps = Steps()
+
+    def leave(self, running: asyncio.Future[Any], name: str) -> None:
+        """Keep a reference to ``running`` and list it as ``name`` until it is done."""
+        if not running.done():
+            log.warning("%s ignores its cancellation and is left behind", name)
+            self._names[running] = name
+            running.add_done_callback(self._ended)
+
+    def names(self) -> tuple[str, ...]:
+        """Return who is still running, in the order in which they were left."""
+        return tuple(self._names.values())
+
+    @property
+    def count(self) -> int:
+        """How many are still running."""
+        return len(self._names)
+
+    def _ended(self, ended: asyncio.Future[Any]) -> None:
+        self._names.pop(ended, None)
+        if not ended.cancelled():
+            ended.exception()  # looked at, so that asyncio does not complain

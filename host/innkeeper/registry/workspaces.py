@@ -1,0 +1,37 @@
+"""The workspaces of a tenant's sessions: one backing per session."""
+
+from collections import OrderedDict
+from typing import Final, final
+
+from innkeeper.contract.session import Scope
+from innkeeper.contract.workspace import WorkspaceBacking
+from innkeeper.registry.facade import Hooks
+from innkeeper.registry.memory_workspace import MemoryWorkspace
+
+KEPT: Final = 256
+"""How many backings a tenant keeps: those of the sessions that have used theirs last."""
+
+
+@final
+class Workspaces:
+    """Asks the tenant's provider once per session, and keeps files in memory where there is none."""
+
+    def __init__(self, hooks: Hooks, *, kept: int = KEPT) -> None:
+        self._hooks = hooks
+        self._kept = kept
+        self._backings: OrderedDict[str, WorkspaceBacking] = OrderedDict()
+
+    async def backing(self, scope: Scope) -> WorkspaceBacking:
+        """Return the backing of a session, asked for at its first use.
+
+        Raises:
+            HookFailed: the provider is at fault.
+        """
+        session = scope.session_id
+        if session not in self._backings:
+            backing = await self._hooks.workspace_backing(scope)
+            self._backings.setdefault(session, backing or MemoryWorkspace())
+        self._backings.move_to_end(session)
+        while len(self._backings) > self._kept:
+            self._backings.popitem(last=False)
+        return self._backings[session]

@@ -1,0 +1,136 @@
+"""Whether a plugin is what the contract describes: found, imported, and tried on a host of its own."""
+
+import logging
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+from innkeeper.contract.errors import StartFault
+from innkeeper.registry import fanout
+from innkeeper.registry.discovery import PluginRecord
+from innkeeper.registry.loading import IMPORT_SECONDS
+from innkeeper.settings import SettingsFault
+from innkeeper.testing.echo import ECHO
+from innkeeper.testing.findings import Finding, Findings, error, warning
+from innkeeper.testing.host import InProcessHost
+from innkeeper.testing.installed import find_record, of_metadata
+from innkeeper.testing.setup import Setup
+from innkeeper.testing.trial import TENANT, blocks, hooks, ids_of_agents, turns
+
+QUICK_SECONDS: Final = 1.0
+"""How long an import may take before it is remarked on; what ``innkeeper`` itself takes is not counted."""
+
+_HOOK_CODE: Final = Path(fanout.__file__).parent
+_TIMED: Final = """
+import sys, time, innkeeper, pydantic
+begun = time.perf_counter()
+from importlib.metadata import EntryPoint
+EntryPoint("", sys.argv[1], "").load()
+sys.stderr.write(f"\\n{time.perf_counter() - begun}")
+"""
+
+
+def check_plugin(
+    name: str, *, environ: Mapping[str, str] | None = None, settings: Mapping[str, Any] | None = None
+) -> Findings:
+    """Check an installed plugin.
+
+    It is looked at, imported in a process of its own, then loaded, started, asked and stopped twice on a host that
+    keeps its data in a folder which is removed at the end. ``environ`` is put over the environment, ``settings`` are
+    laid out as in ``innkeeper.toml``: ``{"plugins": {name: {…}}}`` for a plugin whose ``Config`` requires something.
+    """
+    found = [*of_metadata(name)]
+    record = find_record(name)
+    setup = (
+        Setup(plugins=(name,))
+        .over(settings={"tenants": {TENANT: {"agent": ECHO, "use": [name]}}}, environ=environ)
+        .over(settings=settings)
+    )
+    if record is not None and not Findings(name, tuple(found)).errors:
+        found += _imported(record, setup)
+    if not Findings(name, tuple(found)).errors:
+        found += _tried(name, setup)
+    return Findings(name, tuple(dict.fromkeys(found)))
+
+
+def _imported(record: PluginRecord, setup: Setup) -> Iterator[Finding]:
+    """Import the plugin where nothing has been imported yet."""
+    command = (sys.executable, "-c", _TIMED, record.entry_point)
+    path = os.pathsep.join(filter(None, sys.path))
+    try:
+        done = subprocess.run(  # noqa: S603 - this interpreter, and the entry point that a host would import
+            command,
+            env={**setup.variables, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=2 * IMPORT_SECONDS,
+        )
+    except subprocess.TimeoutExpired:
+        yield error(f"import of {record.entry_point} took longer than {IMPORT_SECONDS:g} s")
+        return
+    said, _, seconds = done.stderr.rpartition("\n")
+    if done.returncode or not seconds:
+        return  # the host says why, with the place
+    if printed := (done.stdout + said).strip():
+        yield warning(f"import of {record.entry_point} prints {printed[:80]!r}", "Log with plugin.log instead.")
+    if float(seconds) > QUICK_SECONDS:
+        yield warning(
+            f"import of {record.entry_point} takes {float(seconds):.1f} s",
+            "Import what is slow where it is used: every start of every host waits for it.",
+        )
+
+
+def _tried(name: str, setup: Setup) -> Iterator[Finding]:
+    """Run the plugin on a host, start it again on the same data, and listen to what the host logs about it."""
+    with (
+        tempfile.TemporaryDirectory(prefix="innkeeper-check-", ignore_cleanup_errors=True) as folder,
+        _heard(name) as logged,
+    ):
+        try:
+            with InProcessHost(setup, Path(folder)) as host:
+                agents = ids_of_agents(host, name)
+                yield from turns(host)
+                yield from hooks(host, name)
+                yield from blocks(host)
+                host.restart().result()
+                yield from turns(host)
+                if (again := ids_of_agents(host, name)) != agents:
+                    yield error(f"register_agents answered {agents} at one start, and {again} at the next")
+        except (StartFault, SettingsFault) as fault:
+            yield from (error(each) for each in fault.faults)
+        except TimeoutError as late:
+            yield error(f"{late}: does something block the event loop?", "blocking=True runs a hook in a thread.")
+        except AssertionError as left:
+            yield error(str(left))
+        yield from (error(each) for each in logged)
+
+
+@contextmanager
+def _heard(name: str) -> Iterator[list[str]]:
+    """Collect what the host logs about hooks of the plugin, and keep it from being printed."""
+    told: list[str] = []
+
+    class Collector(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if record.levelno >= logging.WARNING and Path(record.pathname).parent == _HOOK_CODE:
+                told.append(record.getMessage().replace(f" at tenant {TENANT!r}", "").partition("] ")[2])
+
+    logger = logging.getLogger(f"innkeeper.plugins.{name}")
+    ours, collector = logging.getLogger("innkeeper"), Collector()
+    propagate, silence = ours.propagate, logging.NullHandler()
+    logger.addHandler(collector)
+    ours.addHandler(silence)
+    ours.propagate = False
+    try:
+        yield told
+    finally:
+        ours.propagate = propagate
+        ours.removeHandler(silence)
+        logger.removeHandler(collector)

@@ -1,0 +1,298 @@
+"""A host in the process of the test: the real one, without a socket, on an event loop of its own."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Self, TypeVar, final
+
+import anyio
+import httpx
+
+from innkeeper.app.host import Host
+from innkeeper.contract.caller import Caller
+from innkeeper.contract.message import JSON, Message
+from innkeeper.contract.plugin import PluginContext
+from innkeeper.contract.session import Scope
+from innkeeper.contract.tool import Tool, ToolAnswer
+from innkeeper.contract.turn_event import TurnEvent
+from innkeeper.contract.workspace import Workspace
+from innkeeper.ports.events import Committed
+from innkeeper.registry.assembly import Registry
+from innkeeper.registry.charges import Charge
+from innkeeper.registry.fanout import Fault
+from innkeeper.registry.strays import Strays
+from innkeeper.registry.tenants import Tenant
+from innkeeper.testing.asking import Asking
+from innkeeper.testing.clock import FakeClock
+from innkeeper.testing.pending import LoopThread, Pending
+from innkeeper.testing.reply import Reply
+from innkeeper.testing.rerouted import rerouted_tool, rerouted_workspace
+from innkeeper.testing.samples import Said, make_caller, message_of
+from innkeeper.testing.setup import Setup
+from innkeeper.testing.tenancy import sole_tenant
+from innkeeper.turns.plugins import turn_event
+
+T = TypeVar("T")
+
+BASE_URL: Final = "http://127.0.0.1"
+
+START_SECONDS: Final = 120.0
+"""How long a host may take to start: as long as a few hooks that use up their deadlines."""
+
+
+@final
+class InProcessHost:
+    """A real host with its store and engine, in a thread of its own, as a context manager.
+
+    Whatever takes time is a ``Pending``: ``await`` it in an async test, call ``.result()`` in a plain one. Where a
+    method takes a ``tenant``, it may be left out if there is only one; the agent that every host under test has does
+    not count. ``caller`` is who speaks unless another is named. ``folder`` holds settings and data.
+    """
+
+    def __init__(
+        self, setup: Setup, folder: Path, *, clock: FakeClock | None = None, caller: Caller | None = None
+    ) -> None:
+        self.folder = folder
+        self.caller = caller or make_caller()
+        self._setup = setup
+        self._clock = clock
+        self._thread = LoopThread("host under test")
+        self._committed: list[Committed] = []
+        self._sessions: dict[tuple[str, str, str], str] = {}
+        self._strays: list[Strays] = []
+        self._host: Host | None = None
+        self._leave = asyncio.Event()
+        self._holding: asyncio.Future[None] | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            self._run(self._start(), "the start of the host").result(START_SECONDS)
+        except BaseException:
+            self._thread.close()
+            raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop the host.
+
+        Raises:
+            AssertionError: code of a plugin goes on although it has been canceled.
+        """
+        try:
+            self._run(self._stop(), "the end of the host").result()
+        finally:
+            strays = [name for each in self._strays for name in each.names()]
+            ended = self._thread.close()
+        if error is None and (strays or not ended):
+            raise AssertionError(
+                f"plugins run on after the host has stopped: {', '.join(strays) or 'a task of theirs'}"
+            )
+
+    # --- turns ------------------------------------------------------------------------------------------------------
+
+    def send(
+        self,
+        said: Said,
+        *,
+        tenant: str = "",
+        context: str = "",
+        task: str = "",
+        caller: Caller | None = None,
+        metadata: Mapping[str, JSON] | None = None,
+    ) -> Pending[Reply]:
+        """Say something to an agent; the reply is there once the task has settled.
+
+        ``context`` goes on with a conversation, ``task`` answers the question of one. A new conversation by default.
+        """
+        talk = self._asking(tenant, context, caller)
+        return self._run(talk.send(said, task, metadata or {}, self._committed), f"the turn of {said!r:.80}")
+
+    @property
+    def events(self) -> tuple[TurnEvent, ...]:
+        """Everything that has happened to tasks so far, as ``on_turn_event`` is told."""
+        return tuple(turn_event(each, each.source) for each in tuple(self._committed) if each.source)
+
+    @property
+    def faults(self) -> Mapping[Charge, int]:
+        """How often each plugin, hook and tenant has been at fault since the host started; the reasons are logged."""
+        return dict(self.registry.stock.charges.counts)
+
+    def caught_up(self) -> Pending[None]:
+        """Wait until ``on_turn_event`` has been told of everything so far."""
+
+        async def close() -> None:
+            for tenant in self._started.tenants.values():
+                await tenant.hooks.close()
+
+        return self._run(close(), "on_turn_event")
+
+    # --- hooks that are asked outside of turns ------------------------------------------------------------------------
+
+    def displace(
+        self, messages: Iterable[Said | Message], *, tenant: str = "", context: str = "", caller: Caller | None = None
+    ) -> Pending[tuple[Fault, ...]]:
+        """Let messages leave the context of a session, oldest first; answers what went wrong at listeners."""
+        talk, told = self._asking(tenant, context, caller), self._messages(messages)
+        return self._run(talk.tenant.hooks.on_messages_displaced(talk.session, told), "on_messages_displaced")
+
+    def summarize(
+        self, messages: Iterable[Said | Message], *, tenant: str = "", context: str = "", caller: Caller | None = None
+    ) -> Pending[str | None]:
+        """Ask for a summary of messages of a session, oldest first; None if no plugin makes one."""
+        talk, told = self._asking(tenant, context, caller), self._messages(messages)
+        return self._run(talk.tenant.hooks.summarize_messages(talk.session, told), "summarize_messages")
+
+    def tools(self, *, tenant: str = "", context: str = "", caller: Caller | None = None) -> Pending[dict[str, Tool]]:
+        """Ask for the tools that a turn of this session would have, by name."""
+        talk = self._asking(tenant, context, caller)
+
+        async def ask() -> dict[str, Tool]:
+            tools = await talk.tenant.hooks.agent_tools(talk.session)
+            return {tool.name: rerouted_tool(tool, self.run) for tool in tools}
+
+        return self._run(ask(), "agent_tools")
+
+    def use(
+        self,
+        tool: str,
+        arguments: Mapping[str, JSON] | None = None,
+        *,
+        tenant: str = "",
+        context: str = "",
+        caller: Caller | None = None,
+    ) -> Pending[ToolAnswer]:
+        """Run a tool as the agent would in a turn of this session.
+
+        Raises:
+            LookupError: the session has no such tool.
+            BadArguments: the tool does not take these arguments.
+        """
+        talk = self._asking(tenant, context, caller)
+        return self._run(talk.use(tool, arguments or {}, self._messages([""])[0]), f"tool {tool!r}")
+
+    def workspace(self, *, tenant: str = "", context: str = "", caller: Caller | None = None) -> Workspace:
+        """Return the files of a session; its async methods may be awaited in a test, or given to ``run``."""
+        talk = self._asking(tenant, context, caller)
+        scope = Scope(talk.tenant.id, talk.session.caller, talk.session.id)
+        return Workspace(lambda: rerouted_workspace(talk.tenant.workspaces, scope, self.run), anyio.Lock())
+
+    # --- the host and its plugins -------------------------------------------------------------------------------------
+
+    @property
+    def registry(self) -> Registry:
+        """What was loaded, and what was wrong with it."""
+        registry = self._started.registry
+        assert registry is not None  # noqa: S101 - a host that has been started has one
+        return registry
+
+    @property
+    def blocked(self) -> Mapping[str, int]:
+        """How often each kind of foreign code has kept the event loop for too long since the host started."""
+        watchdog = self._started.watchdog
+        return {} if watchdog is None else dict(watchdog.slow)
+
+    def tenant(self, tenant: str = "") -> Tenant:
+        """Return a tenant.
+
+        Raises:
+            LookupError: there is no such tenant, or none is named and there are several.
+        """
+        tenants = self._started.tenants
+        return tenants[sole_tenant(tenant, tenants)]
+
+    def plugin(self, name: str, *, tenant: str = "") -> PluginContext:
+        """Return the context that a plugin has at a tenant; what it does with its ``db`` goes through ``run``.
+
+        Raises:
+            LookupError: the tenant does not use such a plugin.
+        """
+        at = self.tenant(tenant)
+        for each in at.hooks.implementations:
+            if each.plugin == name:
+                return each.context
+        raise LookupError(f"tenant {at.id!r} uses no plugin {name!r} that has a hook; it uses {', '.join(at.plugins)}")
+
+    def request(self, method: str, path: str, **options: Any) -> Pending[httpx.Response]:
+        """Send an HTTP request to the host as httpx does; ``path`` is one of the host, such as "/readyz"."""
+
+        async def ask() -> httpx.Response:
+            transport = httpx.ASGITransport(self._started)
+            async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
+                return await http.request(method, path, **options)
+
+        return self._run(ask(), f"{method} {path}")
+
+    def run(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> Pending[T]:
+        """Call an async function on the event loop of the host, where databases of plugins are at home."""
+
+        async def call() -> T:
+            return await function(*arguments)
+
+        return self._run(call(), getattr(function, "__qualname__", repr(function)))
+
+    def restart(self) -> Pending[None]:
+        """Stop the host and start another one on the same data. Turns that run are put back and taken up again."""
+
+        async def again() -> None:
+            await self._stop()
+            await self._start()
+
+        return self._run(again(), "the restart of the host")
+
+    # --- inside -------------------------------------------------------------------------------------------------------
+
+    @property
+    def _started(self) -> Host:
+        if self._host is None:
+            raise RuntimeError("the host has not been started: use it as a context manager")
+        return self._host
+
+    def _run(self, work: Any, what: str) -> Pending[Any]:
+        return self._thread.submit(work, what)
+
+    def _asking(self, tenant: str, context: str, caller: Caller | None) -> Asking:
+        return Asking(
+            self._started.engine, self.tenant(tenant), caller or self.caller, context, self._sessions, self._now
+        )
+
+    def _messages(self, messages: Iterable[Said | Message]) -> tuple[Message, ...]:
+        return tuple(message_of(each, self._now()) for each in messages)
+
+    def _now(self) -> datetime:
+        return datetime.now(UTC) if self._clock is None else self._clock.now
+
+    async def _start(self) -> None:
+        opened: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
+        self._leave = asyncio.Event()
+        self._holding = asyncio.ensure_future(self._hold(opened, self._leave))
+        self._host = await opened
+        self._strays.append(self.registry.strays)
+
+    async def _hold(self, opened: "asyncio.Future[Host]", leave: asyncio.Event) -> None:
+        """Start, hold and stop one host: all of it belongs to one task."""
+        try:
+            host = Host(
+                self._setup.load(self.folder),
+                BASE_URL,
+                environ=self._setup.variables,
+                world=None if self._clock is None else self._clock.world,
+                entry_points=self._setup.entry_points(),
+                listen=self._committed.append,
+            )
+            await host.start()
+        except Exception as error:  # noqa: BLE001 - raised where the start is waited for
+            opened.set_exception(error)
+            return
+        opened.set_result(host)
+        await leave.wait()
+        host.hurry.set()
+        await host.stop()
+
+    async def _stop(self) -> None:
+        self._leave.set()
+        if self._holding is not None:
+            await self._holding
