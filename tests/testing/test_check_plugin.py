@@ -1,10 +1,12 @@
 """What the check of a plugin finds, each on a plugin that does nothing else wrong."""
 
 import logging
+import sys
+import threading
 
 import pytest
 
-from innkeeper.testing import Finding, Findings, check_plugin
+from innkeeper.testing import Finding, Findings, check_plugin, host, trial
 
 HEAD = """
 import time
@@ -187,7 +189,10 @@ ERRORS = [
     (LEAVING, "raised ValueError: too late"),
     (FICKLE, "register_agents answered ['a-"),
     (hook("web_app()", "return 'app'"), "hook 'web_app' answered str"),
-    ("async def app(scope, receive, send): 1 / 0\n" + hook("web_app()", "return app"), "GET / raised ZeroDivision"),
+    (
+        "async def app(scope, receive, send): 1 / 0\n" + hook("web_app()", "return app"),
+        "web_app raised ZeroDivisionError",
+    ),
     (COMMANDS, "innkeeper bad one --help ends with 1: ValueError"),
     (STUBBORN, "plugins run on after the host has stopped: capability of plugin 'bad'"),
 ]
@@ -200,6 +205,20 @@ def test_a_promise_that_is_broken_is_an_error(install, code, words):
     assert any(words in each.what for each in findings.errors), str(findings)
     with pytest.raises(AssertionError, match="plugin 'bad':"):
         findings.raise_if_any()
+
+
+def test_a_plugin_that_never_gives_the_loop_back_is_told_and_left_behind(install, monkeypatch):
+    monkeypatch.setattr(trial, "TURN_SECONDS", 0.5)
+    monkeypatch.setattr(host, "STOP_SECONDS", 0.5)
+    install("bad", HEAD + "import threading\nfree = threading.Event()\n" + hook("should_handle_turn()", "free.wait()"))
+    try:
+        (only,) = check_plugin("bad").found
+    finally:
+        sys.modules["bad"].free.set()
+        for thread in threading.enumerate():
+            if thread.name == "host under test":
+                thread.join()
+    assert only.what == "the turn of 'Hello' has not ended after 0.5 s: does something block the event loop?"
 
 
 WARNINGS = [

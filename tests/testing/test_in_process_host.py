@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 import anyio
 import pytest
 
-from innkeeper import Caller, Part, StartFault, TurnEvent
+from innkeeper import Caller, Part, StartFault, Turn, TurnEvent
 from innkeeper.contract.errors import TaskNotFound
 from innkeeper.testing import Charge, FakeClock, InProcessHost
 from innkeeper.testing.setup import Setup
@@ -180,8 +180,12 @@ def test_a_turn_that_hangs_is_told_from_one_that_fails(host):
         pending.result(0.05)
 
 
-def test_faults_are_charged_by_plugin_hook_and_tenant(host, caplog):
+@pytest.mark.innkeeper(
+    plugins=["doorkeeper"], settings={"tenants": {"t": {"agent": "test-echo", "use": ["doorkeeper"]}}}
+)
+def test_faults_are_charged_by_plugin_hook_and_tenant(host, monkeypatch, caplog):
+    assert host.faults == {}
     with caplog.at_level(logging.CRITICAL):
-        assert host.faults == {}
-        host._started.registry.stock.charges.add(Charge("hello", "capability", "hello"))
-    assert host.faults == {Charge("hello", "capability", "hello"): 1}
+        monkeypatch.setattr(Turn, "text", property(lambda _: 1 / 0))
+        host.send("hi").result()
+    assert host.faults == {Charge("doorkeeper", "should_handle_turn", "t"): 1}

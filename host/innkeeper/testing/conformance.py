@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from innkeeper.app import web_apps
 from innkeeper.contract.errors import StartFault
 from innkeeper.registry import fanout
+from innkeeper.registry.described import described
 from innkeeper.registry.discovery import PluginRecord
 from innkeeper.registry.loading import IMPORT_SECONDS
 from innkeeper.settings import SettingsFault
@@ -119,18 +121,17 @@ def _heard(name: str) -> Iterator[list[str]]:
 
     class Collector(logging.Handler):
         def emit(self, record: logging.LogRecord) -> None:
-            if record.levelno >= logging.WARNING and Path(record.pathname).parent == _HOOK_CODE:
+            if record.name == web_apps.__name__ and record.exc_info and record.exc_info[1]:
+                told.append(f"web_app raised {described(record.exc_info[1])}")
+            elif record.name == f"innkeeper.plugins.{name}" and Path(record.pathname).parent == _HOOK_CODE:
                 told.append(record.getMessage().replace(f" at tenant {TENANT!r}", "").partition("] ")[2])
 
-    logger = logging.getLogger(f"innkeeper.plugins.{name}")
-    ours, collector = logging.getLogger("innkeeper"), Collector()
-    propagate, silence = ours.propagate, logging.NullHandler()
-    logger.addHandler(collector)
-    ours.addHandler(silence)
+    ours, collector = logging.getLogger("innkeeper"), Collector(logging.WARNING)
+    propagate = ours.propagate
+    ours.addHandler(collector)
     ours.propagate = False
     try:
         yield told
     finally:
         ours.propagate = propagate
-        ours.removeHandler(silence)
-        logger.removeHandler(collector)
+        ours.removeHandler(collector)

@@ -1,7 +1,7 @@
 """A host in the process of the test: the real one, without a socket, on an event loop of its own."""
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -22,10 +22,10 @@ from innkeeper.ports.events import Committed
 from innkeeper.registry.assembly import Registry
 from innkeeper.registry.charges import Charge
 from innkeeper.registry.fanout import Fault
-from innkeeper.registry.strays import Strays
 from innkeeper.registry.tenants import Tenant
 from innkeeper.testing.asking import Asking
 from innkeeper.testing.clock import FakeClock
+from innkeeper.testing.held import HeldHost
 from innkeeper.testing.pending import LoopThread, Pending
 from innkeeper.testing.reply import Reply
 from innkeeper.testing.rerouted import rerouted_tool, rerouted_workspace
@@ -38,8 +38,10 @@ T = TypeVar("T")
 
 BASE_URL: Final = "http://127.0.0.1"
 
-START_SECONDS: Final = 120.0
-"""How long a host may take to start: as long as a few hooks that use up their deadlines."""
+START_SECONDS: Final = 75.0
+"""How long a host may take to start: longer than any one hook."""
+
+STOP_SECONDS: Final = 15.0
 
 
 @final
@@ -61,16 +63,14 @@ class InProcessHost:
         self._thread = LoopThread("host under test")
         self._committed: list[Committed] = []
         self._sessions: dict[tuple[str, str, str], str] = {}
-        self._strays: list[Strays] = []
-        self._host: Host | None = None
-        self._leave = asyncio.Event()
-        self._holding: asyncio.Future[None] | None = None
+        self._held = HeldHost(self._made)
 
     def __enter__(self) -> Self:
         try:
-            self._run(self._start(), "the start of the host").result(START_SECONDS)
+            self._run(self._held.start(), "the start of the host").result(START_SECONDS)
         except BaseException:
-            self._thread.close()
+            with suppress(TimeoutError):  # what has kept it from starting may keep it from ending
+                self._thread.close()
             raise
         return self
 
@@ -82,15 +82,15 @@ class InProcessHost:
         Raises:
             AssertionError: code of a plugin goes on although it has been canceled.
         """
+        ended = False
         try:
-            self._run(self._stop(), "the end of the host").result()
-        finally:
-            strays = [name for each in self._strays for name in each.names()]
-            ended = self._thread.close()
-        if error is None and (strays or not ended):
-            raise AssertionError(
-                f"plugins run on after the host has stopped: {', '.join(strays) or 'a task of theirs'}"
-            )
+            ended = self._thread.close(self._held.stop(), STOP_SECONDS)
+        except Exception:
+            if error is None:  # otherwise what was raised before says more
+                raise
+        if error is None and (self._held.left_behind or not ended):
+            names = ", ".join(self._held.left_behind) or "a task of theirs"
+            raise AssertionError(f"plugins run on after the host has stopped: {names}")
 
     # --- turns ------------------------------------------------------------------------------------------------------
 
@@ -125,7 +125,7 @@ class InProcessHost:
         """Wait until ``on_turn_event`` has been told of everything so far."""
 
         async def close() -> None:
-            for tenant in self._started.tenants.values():
+            for tenant in self._held.host.tenants.values():
                 await tenant.hooks.close()
 
         return self._run(close(), "on_turn_event")
@@ -185,14 +185,14 @@ class InProcessHost:
     @property
     def registry(self) -> Registry:
         """What was loaded, and what was wrong with it."""
-        registry = self._started.registry
+        registry = self._held.host.registry
         assert registry is not None  # noqa: S101 - a host that has been started has one
         return registry
 
     @property
     def blocked(self) -> Mapping[str, int]:
         """How often each kind of foreign code has kept the event loop for too long since the host started."""
-        watchdog = self._started.watchdog
+        watchdog = self._held.host.watchdog
         return {} if watchdog is None else dict(watchdog.slow)
 
     def tenant(self, tenant: str = "") -> Tenant:
@@ -201,7 +201,7 @@ class InProcessHost:
         Raises:
             LookupError: there is no such tenant, or none is named and there are several.
         """
-        tenants = self._started.tenants
+        tenants = self._held.host.tenants
         return tenants[sole_tenant(tenant, tenants)]
 
     def plugin(self, name: str, *, tenant: str = "") -> PluginContext:
@@ -220,7 +220,7 @@ class InProcessHost:
         """Send an HTTP request to the host as httpx does; ``path`` is one of the host, such as "/readyz"."""
 
         async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(self._started)
+            transport = httpx.ASGITransport(self._held.host)
             async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
                 return await http.request(method, path, **options)
 
@@ -238,25 +238,19 @@ class InProcessHost:
         """Stop the host and start another one on the same data. Turns that run are put back and taken up again."""
 
         async def again() -> None:
-            await self._stop()
-            await self._start()
+            await self._held.stop()
+            await self._held.start()
 
         return self._run(again(), "the restart of the host")
 
     # --- inside -------------------------------------------------------------------------------------------------------
-
-    @property
-    def _started(self) -> Host:
-        if self._host is None:
-            raise RuntimeError("the host has not been started: use it as a context manager")
-        return self._host
 
     def _run(self, work: Any, what: str) -> Pending[Any]:
         return self._thread.submit(work, what)
 
     def _asking(self, tenant: str, context: str, caller: Caller | None) -> Asking:
         return Asking(
-            self._started.engine, self.tenant(tenant), caller or self.caller, context, self._sessions, self._now
+            self._held.host.engine, self.tenant(tenant), caller or self.caller, context, self._sessions, self._now
         )
 
     def _messages(self, messages: Iterable[Said | Message]) -> tuple[Message, ...]:
@@ -265,34 +259,12 @@ class InProcessHost:
     def _now(self) -> datetime:
         return datetime.now(UTC) if self._clock is None else self._clock.now
 
-    async def _start(self) -> None:
-        opened: asyncio.Future[Host] = asyncio.get_running_loop().create_future()
-        self._leave = asyncio.Event()
-        self._holding = asyncio.ensure_future(self._hold(opened, self._leave))
-        self._host = await opened
-        self._strays.append(self.registry.strays)
-
-    async def _hold(self, opened: "asyncio.Future[Host]", leave: asyncio.Event) -> None:
-        """Start, hold and stop one host: all of it belongs to one task."""
-        try:
-            host = Host(
-                self._setup.load(self.folder),
-                BASE_URL,
-                environ=self._setup.variables,
-                world=None if self._clock is None else self._clock.world,
-                entry_points=self._setup.entry_points(),
-                listen=self._committed.append,
-            )
-            await host.start()
-        except Exception as error:  # noqa: BLE001 - raised where the start is waited for
-            opened.set_exception(error)
-            return
-        opened.set_result(host)
-        await leave.wait()
-        host.hurry.set()
-        await host.stop()
-
-    async def _stop(self) -> None:
-        self._leave.set()
-        if self._holding is not None:
-            await self._holding
+    def _made(self) -> Host:
+        return Host(
+            self._setup.load(self.folder),
+            BASE_URL,
+            environ=self._setup.variables,
+            world=None if self._clock is None else self._clock.world,
+            entry_points=self._setup.entry_points(),
+            listen=self._committed.append,
+        )

@@ -65,11 +65,25 @@ class LoopThread:
         """Run a coroutine on the loop; ``what`` names it where it takes too long."""
         return Pending(asyncio.run_coroutine_threadsafe(work, self._loop), what)
 
-    def close(self) -> bool:
-        """End the loop and what runs on it; False if something there goes on and has to be left behind."""
-        self._loop.call_soon_threadsafe(self._leave.set)
-        self._thread.join(PARTING_SECONDS)
+    def close(self, last: Coroutine[Any, Any, None] | None = None, timeout: float = 0) -> bool:
+        """Run ``last``, then end the loop and what runs on it; return before that is done if it takes too long.
+
+        ``last`` has ``timeout`` seconds. Answers False if something goes on and has to be left behind. Raises what
+        ``last`` raises, or ``TimeoutError``.
+        """
+        ending = asyncio.run_coroutine_threadsafe(self._end_after(last), self._loop)
+        try:
+            Pending(ending, "the end of the host").result(timeout + PARTING_SECONDS)
+        finally:
+            self._thread.join(PARTING_SECONDS if ending.done() else 0)
         return not self._thread.is_alive()
+
+    async def _end_after(self, last: Coroutine[Any, Any, None] | None) -> None:
+        try:
+            if last is not None:
+                await last
+        finally:
+            self._leave.set()
 
     def _run(self) -> None:
         with asyncio.Runner(loop_factory=EnduringLoop) as runner:

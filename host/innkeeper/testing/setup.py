@@ -57,7 +57,7 @@ class Setup:
     def write(self, folder: Path) -> Path:
         """Write the settings file of a host that keeps its data in the folder, and return its path."""
         path = folder / "innkeeper.toml"
-        lines = (f"{json.dumps(table)} = {_toml(value)}\n" for table, value in _over(_DEFAULTS, self.settings).items())
+        lines = (f"{_toml(table)} = {_toml(value)}\n" for table, value in _over(_DEFAULTS, self.settings).items())
         path.write_text("".join(lines), encoding="utf-8")
         return path
 
@@ -114,7 +114,7 @@ def _toml(value: Any) -> str:
     """
     match value:
         case Mapping():
-            return "{" + ", ".join(f"{json.dumps(str(key))} = {_toml(item)}" for key, item in value.items()) + "}"
+            return "{" + ", ".join(f"{_toml(str(key))} = {_toml(item)}" for key, item in value.items()) + "}"
         case list() | tuple():
             return "[" + ", ".join(map(_toml, value)) + "]"
         case bool() | int() | float():
