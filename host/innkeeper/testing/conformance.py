@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from innkeeper.app import web_apps
 from innkeeper.contract.errors import StartFault
-from innkeeper.registry import fanout
+from innkeeper.registry import fanout, watchdog
 from innkeeper.registry.described import described
 from innkeeper.registry.discovery import PluginRecord
 from innkeeper.registry.loading import IMPORT_SECONDS
@@ -22,10 +22,12 @@ from innkeeper.testing.findings import Finding, Findings, error, warning
 from innkeeper.testing.host import InProcessHost
 from innkeeper.testing.installed import find_record, of_metadata
 from innkeeper.testing.setup import Setup
-from innkeeper.testing.trial import TENANT, blocks, hooks, ids_of_agents, turns
+from innkeeper.testing.trial import TENANT, hooks, ids_of_agents, turns
 
 QUICK_SECONDS: Final = 1.0
 """How long an import may take before it is remarked on; what ``innkeeper`` itself takes is not counted."""
+
+BLOCKS_HINT: Final = "Await what takes time, or mark the hook with @hookimpl(blocking=True)."
 
 _HOOK_CODE: Final = Path(fanout.__file__).parent
 _TIMED: Final = """
@@ -100,7 +102,6 @@ def _tried(name: str, setup: Setup) -> Iterator[Finding]:
                 agents = ids_of_agents(host, name)
                 yield from turns(host)
                 yield from hooks(host, name)
-                yield from blocks(host)
                 host.restart().result()
                 yield from turns(host)
                 if (again := ids_of_agents(host, name)) != agents:
@@ -108,10 +109,10 @@ def _tried(name: str, setup: Setup) -> Iterator[Finding]:
         except (StartFault, SettingsFault) as fault:
             yield from (error(each) for each in fault.faults)
         except TimeoutError as late:
-            yield error(f"{late}: does something block the event loop?", "blocking=True runs a hook in a thread.")
+            yield error(str(late))
         except AssertionError as left:
             yield error(str(left))
-        yield from (error(each) for each in logged)
+        yield from (error(each, BLOCKS_HINT if each.endswith("event loop") else "") for each in logged)
 
 
 @contextmanager
@@ -123,8 +124,10 @@ def _heard(name: str) -> Iterator[list[str]]:
         def emit(self, record: logging.LogRecord) -> None:
             if record.name == web_apps.__name__ and record.exc_info and record.exc_info[1]:
                 told.append(f"web_app raised {described(record.exc_info[1])}")
+            elif record.name == watchdog.__name__ and isinstance(record.args, tuple):
+                told.append(f"{_shortly(record.args[0])} blocks the event loop")
             elif record.name == f"innkeeper.plugins.{name}" and Path(record.pathname).parent == _HOOK_CODE:
-                told.append(record.getMessage().replace(f" at tenant {TENANT!r}", "").partition("] ")[2])
+                told.append(_shortly(record.getMessage().partition("] ")[2]))
 
     ours, collector = logging.getLogger("innkeeper"), Collector(logging.WARNING)
     propagate = ours.propagate
@@ -135,3 +138,7 @@ def _heard(name: str) -> Iterator[list[str]]:
     finally:
         ours.propagate = propagate
         ours.removeHandler(collector)
+
+
+def _shortly(text: object) -> str:
+    return str(text).replace(f" at tenant {TENANT!r}", "")

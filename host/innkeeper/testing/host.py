@@ -189,12 +189,6 @@ class InProcessHost:
         assert registry is not None  # noqa: S101 - a host that has been started has one
         return registry
 
-    @property
-    def blocked(self) -> Mapping[str, int]:
-        """How often each kind of foreign code has kept the event loop for too long since the host started."""
-        watchdog = self._held.host.watchdog
-        return {} if watchdog is None else dict(watchdog.slow)
-
     def tenant(self, tenant: str = "") -> Tenant:
         """Return a tenant.
 

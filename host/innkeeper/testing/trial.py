@@ -54,15 +54,6 @@ def hooks(host: InProcessHost, name: str) -> Iterator[Finding]:
             yield from check(host, name)
 
 
-def blocks(host: InProcessHost) -> Iterator[Finding]:
-    """Say what has blocked the event loop."""
-    for kind, times in host.blocked.items():
-        yield error(
-            f"{kind} has blocked the event loop for more than 250 ms, {times} times",
-            "Await what takes time, or mark the hook with @hookimpl(blocking=True).",
-        )
-
-
 def ids_of_agents(host: InProcessHost, name: str) -> list[str]:
     """Return the ids of the agents that the plugin has registered."""
     return sorted(agent_id for agent_id, (plugin, _) in host.registry.stock.agents.items() if plugin == name)
