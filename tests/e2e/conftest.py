@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx
 import pytest
 from a2a.client import Client, ClientConfig, create_client
+from a2a.types import AgentCard
 from livehost import LiveHost, running_host
 
 ROOT = Path(__file__).parents[2]
@@ -71,11 +72,14 @@ def runs(host: LiveHost) -> Callable[[], list[str]]:
 
 @pytest.fixture
 def client_of() -> Callable[..., "AsyncIterator[Client]"]:
-    """Open the a2a-sdk's client on an agent's base URL; ``streaming`` False makes its sends block."""
+    """Open the a2a-sdk's client on an agent's base URL or card; ``streaming`` False makes its sends block."""
 
     @asynccontextmanager
-    async def opened(url: str, *, streaming: bool = True) -> AsyncIterator[Client]:
+    async def opened(
+        agent: str | AgentCard, *, streaming: bool = True, binding: str = "JSONRPC"
+    ) -> AsyncIterator[Client]:
         async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
-            yield await create_client(url, ClientConfig(streaming=streaming, httpx_client=http))
+            config = ClientConfig(streaming=streaming, httpx_client=http, supported_protocol_bindings=[binding])
+            yield await create_client(agent, config)
 
     return opened

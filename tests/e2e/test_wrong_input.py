@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 import pytest
 
 TENANT = "untouched"
+REST = f"/agents/{TENANT}"
 MESSAGE = {"messageId": "m-1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}
 SEND = {"jsonrpc": "2.0", "id": 7, "method": "SendMessage", "params": {"message": MESSAGE}}
 LIST = {"jsonrpc": "2.0", "id": 8, "method": "ListTasks", "params": {}}
@@ -68,6 +69,27 @@ WRONG = {
     "foreign Origin": Wrong(status=403, headers={"Origin": "https://elsewhere.example"}),
     "wrong HTTP method": Wrong(status=405, method="PUT"),
     "unknown path": Wrong(status=404, path="/agents"),
+    "REST: broken JSON": Wrong(status=400, path=f"{REST}/message:send", body=b"{"),
+    "REST: a JSON-RPC envelope": Wrong(status=400, path=f"{REST}/message:send"),
+    "REST: no message id": Wrong(status=400, path=f"{REST}/message:stream", body=b'{"message": {}}'),
+    "REST: another tenant in the body": Wrong(
+        status=400,
+        path=f"{REST}/message:send",
+        body=json.dumps({"tenant": "echo", "message": MESSAGE}).encode(),
+    ),
+    "REST: unknown tenant": Wrong(status=404, path="/agents/nobody/message:send"),
+    "REST: no tenant": Wrong(status=404, path="/agents/message:send"),
+    "REST: unknown task": Wrong(status=404, path=f"{REST}/tasks/none:cancel", body=b""),
+    "REST: a body on a GET": Wrong(status=404, method="GET", path=f"{REST}/tasks/none"),
+    "REST: an encoded slash": Wrong(status=404, method="GET", path=f"{REST}/tasks/a%2F..%2Fb", body=b""),
+    "REST: a foreign host in an absolute target": Wrong(
+        status=421, path=f"http://elsewhere.example{REST}/message:send"
+    ),
+    "REST: a query of bytes": Wrong(status=400, method="GET", path=f"{REST}/tasks?contextId=%ff", body=b""),
+    "REST: version 0.3": Wrong(status=400, path=f"{REST}/message:send", headers={"A2A-Version": "0.3"}),
+    "REST: wrong content type": Wrong(status=415, path=f"{REST}/message:send", headers={"Content-Type": "text/plain"}),
+    "REST: wrong HTTP method": Wrong(status=405, method="PUT", path=f"{REST}/message:send"),
+    "REST: push": Wrong(status=400, method="DELETE", path=f"{REST}/tasks/t/pushNotificationConfigs/p", body=b""),
 }
 
 

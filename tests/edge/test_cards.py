@@ -18,7 +18,7 @@ from jwt import PyJWK
 from innkeeper.contract.agent import Agent, Provider, Skill
 from innkeeper.contract.errors import StartFault
 from innkeeper.contract.turn import Turn
-from innkeeper.edge.cards import Cards, SignedCard, canonical_payload, path_interface, sign_card, tenant_card
+from innkeeper.edge.cards import Cards, SignedCard, canonical_payload, path_interfaces, sign_card, tenant_card
 from innkeeper.edge.keys import key_from_json, new_key
 
 KEYS = key_from_json(json.dumps(new_key(datetime(2026, 3, 4, tzinfo=UTC))))
@@ -77,7 +77,7 @@ def every_card() -> dict[str, SignedCard]:
 
 def odd_card() -> a2a_pb2.AgentCard:
     """A card with what later cards will have: keys whose order depends on how one sorts, numbers, empty values."""
-    card = tenant_card(RICH, path_interface("https://agents.test", "weather"))
+    card = tenant_card(RICH, path_interfaces("https://agents.test", "weather"))
     for name in ("\ufb00", "😀", "é", "e\u0301", "z", "Z", "\U00010000"):
         card.security_schemes[name].http_auth_security_scheme.scheme = "Bearer"
     card.security_schemes["empty"].mtls_security_scheme.SetInParent()
@@ -150,7 +150,8 @@ def test_the_stub_card_tells_of_the_host_and_of_no_tenant() -> None:
         "name": "Innkeeper",
         "description": "A host of A2A agents.",
         "supportedInterfaces": [
-            {"url": "https://agents.test/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+            {"url": "https://agents.test/a2a", "protocolBinding": "JSONRPC", "protocolVersion": "1.0"},
+            {"url": "https://agents.test/agents", "protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"},
         ],
         "capabilities": {"streaming": True, "pushNotifications": False, "extendedAgentCard": True},
         "defaultInputModes": ["text/plain"],
@@ -161,11 +162,18 @@ def test_the_stub_card_tells_of_the_host_and_of_no_tenant() -> None:
 
 
 def test_a_tenants_card_advertises_the_way_it_was_asked_for() -> None:
-    interface = {"protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    rpc = {"protocolBinding": "JSONRPC", "protocolVersion": "1.0"}
+    rest = {"protocolBinding": "HTTP+JSON", "protocolVersion": "1.0"}
     by_path = served(CARDS.find_tenant_card("hello", by_path=True))
     by_name = served(CARDS.find_tenant_card("hello", by_path=False))
-    assert by_path.pop("supportedInterfaces") == [interface | {"url": "https://agents.test/agents/hello"}]
-    assert by_name.pop("supportedInterfaces") == [interface | {"url": "https://agents.test/a2a", "tenant": "hello"}]
+    assert by_path.pop("supportedInterfaces") == [
+        rpc | {"url": "https://agents.test/agents/hello"},
+        rest | {"url": "https://agents.test/agents/hello"},
+    ]
+    assert by_name.pop("supportedInterfaces") == [
+        rpc | {"url": "https://agents.test/a2a", "tenant": "hello"},
+        rest | {"url": "https://agents.test/agents", "tenant": "hello"},
+    ]
     del by_path["signatures"], by_name["signatures"]
     assert by_path == by_name
 

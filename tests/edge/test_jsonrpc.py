@@ -6,7 +6,7 @@ import pytest
 from a2a.types import a2a_pb2
 
 from innkeeper.contract import errors
-from innkeeper.edge.jsonrpc import METHODS
+from innkeeper.edge.methods import METHODS
 
 pytestmark = pytest.mark.anyio
 

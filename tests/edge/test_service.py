@@ -208,8 +208,8 @@ async def test_a_token_made_up_is_refused(rpc, engine, token, change):
 async def test_the_card_tells_the_way_it_was_asked_for(rpc, client):
     under_path = (await rpc("GetExtendedAgentCard", {}))["result"]
     by_name = (await rpc("GetExtendedAgentCard", {"tenant": "hello"}, path="/a2a"))["result"]
-    assert [i.get("tenant", "") for i in under_path["supportedInterfaces"]] == [""]
-    assert [i.get("tenant", "") for i in by_name["supportedInterfaces"]] == ["hello"]
+    assert [i.get("tenant", "") for i in under_path["supportedInterfaces"]] == ["", ""]
+    assert [i.get("tenant", "") for i in by_name["supportedInterfaces"]] == ["hello", "hello"]
     assert under_path == (await client.get("/agents/hello/.well-known/agent-card.json")).json()
 
 

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final, TypeAlias
+from urllib.parse import unquote
 
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Door
@@ -23,6 +25,7 @@ from innkeeper.edge.http import (
     refusal,
 )
 from innkeeper.edge.jsonrpc import JsonRpc
+from innkeeper.edge.rest import Rest, Route, find_route
 from innkeeper.edge.service import Service
 
 STATUS_PATHS: Final = frozenset({"/healthz", "/readyz"})
@@ -38,7 +41,8 @@ KEYS_CACHE: Final = "public, max-age=3600"
 
 __all__ = ["ASGI", "EdgeApp", "Limits", "Origins", "Receive", "Scope", "Send", "origins_from_urls"]
 
-_AGENT_PATH: Final = re.compile(r"/agents/(?P<tenant>[^/]+)(?P<rest>/|/\.well-known/agent-card\.json)?")
+_AGENT_PATH: Final = re.compile(r"/agents/(?P<tenant>[^/:]+)(?P<rest>(?:/[^/]+)*/?)")
+"""Of a path as it was sent. No tenant has a colon in its name: that is a path which names none."""
 
 Handler: TypeAlias = Callable[[Exchange, str | None], Awaitable[None]]
 Methods: TypeAlias = Mapping[str, Handler]
@@ -71,6 +75,7 @@ class EdgeApp:
         self._door = door
         self._origins = origins
         self._rpc = JsonRpc(service, limits, new_id=new_id, sole_tenant=sole_tenant)
+        self._rest = Rest(service, limits, new_id=new_id)
         self._new_id = new_id
         self._public_tenant_cards = public_tenant_cards
         self._inner = inner or _nothing_else
@@ -81,8 +86,8 @@ class EdgeApp:
             "/a2a": rpc_methods,
             "/a2a/": rpc_methods,
         }
-        self._agent_paths: Mapping[str | None, Methods] = {
-            None: rpc_methods,
+        self._agent_paths: Mapping[str, Methods] = {
+            "": rpc_methods,
             "/": rpc_methods,
             "/.well-known/agent-card.json": _reading(self._get_tenant_card),
         }
@@ -108,7 +113,7 @@ class EdgeApp:
     async def _http(self, exchange: Exchange) -> None:
         try:
             self._origins.check(exchange)
-            methods, tenant = self._route(exchange.path)
+            methods, tenant = self._route(exchange)
             if methods is not None:
                 await self._own(exchange, methods, tenant)
                 return
@@ -139,19 +144,29 @@ class EdgeApp:
                 raise
             raise refusal(500, answerable(error, self._new_id).message) from None
 
-    def _route(self, path: str) -> tuple[Methods | None, str | None]:
+    def _route(self, exchange: Exchange) -> tuple[Methods | None, str | None]:
         """Find the methods of a path and the tenant in it; no methods means that the path is not ours.
 
         Raises:
             Refusal: 404, it is ours and there is nothing.
         """
-        if methods := self._paths.get(path):
+        if methods := self._paths.get(exchange.path):
             return methods, None
-        if match := _AGENT_PATH.fullmatch(path):
-            return self._agent_paths[match["rest"]], match["tenant"]
-        if path.startswith("/agents/"):
+        if not exchange.path.startswith("/agents/"):
+            return None, None
+        match = _AGENT_PATH.fullmatch(exchange.encoded_path)
+        methods = match and (self._agent_paths.get(match["rest"]) or self._rest_methods(match["rest"]))
+        if not match or not methods:
             raise refusal(404, "")
-        return None, None
+        return methods, unquote(match["tenant"])
+
+    def _rest_methods(self, path: str) -> Methods | None:
+        route = find_route(path.removesuffix("/"))
+        return None if route is None else dict.fromkeys(route.methods, partial(self._call_rest, route))
+
+    async def _call_rest(self, route: Route, exchange: Exchange, tenant: str | None) -> None:
+        caller = await self._door.admit(exchange)
+        await self._rest.answer(exchange, caller, tenant or "", route)
 
     async def _post_rpc(self, exchange: Exchange, tenant: str | None) -> None:
         caller = await self._door.admit(exchange)

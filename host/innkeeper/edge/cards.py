@@ -1,13 +1,14 @@
 """Agent cards: built once, signed once, served as the same bytes each time (A2A v1.0 §4.4, §8)."""
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, final
 
 import rfc8785
 from a2a.types import a2a_pb2
+from a2a.utils.constants import TransportProtocol
 from a2a.utils.errors import InvalidParamsError
 from a2a.utils.proto_utils import validate_proto_required_fields
 from google.protobuf import json_format
@@ -19,6 +20,7 @@ from innkeeper.edge.wire.bodies import json_bytes
 
 PROTOCOL_VERSION: Final = "1.0"
 RPC_PATH: Final = "/a2a"
+AGENTS_PATH: Final = "/agents"
 KEYS_PATH: Final = "/.well-known/jwks.json"
 
 _TEXT: Final = ("text/plain",)
@@ -47,8 +49,8 @@ class Cards:
     ) -> None:
         base = public_url.rstrip("/")
         stub = stub_card(name, description, base)
-        by_path = {tenant: tenant_card(agent, path_interface(base, tenant)) for tenant, agent in agents.items()}
-        by_name = {tenant: tenant_card(agent, rpc_interface(base, tenant)) for tenant, agent in agents.items()}
+        by_path = {tenant: tenant_card(agent, path_interfaces(base, tenant)) for tenant, agent in agents.items()}
+        by_name = {tenant: tenant_card(agent, named_interfaces(base, tenant)) for tenant, agent in agents.items()}
         checked = {"[card]": stub} | {f"tenant {tenant!r}": card for tenant, card in by_path.items()}
         if faults := [f"{of}: its card needs {field}" for of, card in checked.items() for field in empty_fields(card)]:
             raise StartFault(*faults)
@@ -74,14 +76,18 @@ class Cards:
         return self._jwks
 
 
-def rpc_interface(base: str, tenant_id: str = "") -> a2a_pb2.AgentInterface:
-    """Return the interface at which every request names its tenant."""
-    return _interface(base + RPC_PATH, tenant_id)
+def named_interfaces(base: str, tenant_id: str = "") -> list[a2a_pb2.AgentInterface]:
+    """Return the interfaces at which every request names its tenant."""
+    return [
+        _interface(base + RPC_PATH, TransportProtocol.JSONRPC, tenant_id),
+        _interface(base + AGENTS_PATH, TransportProtocol.HTTP_JSON, tenant_id),
+    ]
 
 
-def path_interface(base: str, tenant_id: str) -> a2a_pb2.AgentInterface:
-    """Return the interface whose path names the tenant, for clients that know nothing of tenants."""
-    return _interface(f"{base}/agents/{tenant_id}")
+def path_interfaces(base: str, tenant_id: str) -> list[a2a_pb2.AgentInterface]:
+    """Return the interfaces whose URL names the tenant, for clients that know nothing of tenants."""
+    url = f"{base}{AGENTS_PATH}/{tenant_id}"
+    return [_interface(url, TransportProtocol.JSONRPC), _interface(url, TransportProtocol.HTTP_JSON)]
 
 
 def stub_card(name: str, description: str, base: str) -> a2a_pb2.AgentCard:
@@ -93,7 +99,7 @@ def stub_card(name: str, description: str, base: str) -> a2a_pb2.AgentCard:
         name=name,
         description=description,
         version=version("innkeeper"),
-        supported_interfaces=[rpc_interface(base)],
+        supported_interfaces=named_interfaces(base),
         capabilities=_capabilities(streaming=True),
         default_input_modes=_TEXT,
         default_output_modes=_TEXT,
@@ -101,13 +107,13 @@ def stub_card(name: str, description: str, base: str) -> a2a_pb2.AgentCard:
     )
 
 
-def tenant_card(agent: Agent, interface: a2a_pb2.AgentInterface) -> a2a_pb2.AgentCard:
-    """Build an agent's card as it looks to those who ask at this interface."""
+def tenant_card(agent: Agent, interfaces: Sequence[a2a_pb2.AgentInterface]) -> a2a_pb2.AgentCard:
+    """Build an agent's card as it looks to those who ask at one of these interfaces."""
     card = a2a_pb2.AgentCard(
         name=agent.name,
         description=agent.description,
         version=agent.version,
-        supported_interfaces=[interface],
+        supported_interfaces=interfaces,
         capabilities=_capabilities(streaming=agent.streaming),
         default_input_modes=agent.input_modes,
         default_output_modes=agent.output_modes,
@@ -165,9 +171,9 @@ def _without_empty(value: Any) -> Any:
 _EMPTY: Final[tuple[Any, ...]] = ("", None, [], {})
 
 
-def _interface(url: str, tenant_id: str = "") -> a2a_pb2.AgentInterface:
+def _interface(url: str, binding: str, tenant_id: str = "") -> a2a_pb2.AgentInterface:
     return a2a_pb2.AgentInterface(
-        url=url, protocol_binding="JSONRPC", protocol_version=PROTOCOL_VERSION, tenant=tenant_id
+        url=url, protocol_binding=binding, protocol_version=PROTOCOL_VERSION, tenant=tenant_id
     )
 
 

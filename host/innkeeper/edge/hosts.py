@@ -19,11 +19,18 @@ ABSOLUTE: Final = ("http://", "https://")
 
 def origin_form(scope: Scope) -> Scope:
     """Rewrite a request whose target is a whole URL: its authority is the Host that counts (RFC 9112 §3.2.2)."""
-    authority, slash, rest = scope["path"].partition("://")[2].partition("/")
+    authority, path = _split_target(scope["path"])
     headers = [(name, value) for name, value in scope["headers"] if name != b"host"]
-    path = f"{slash or '/'}{rest}"
-    raw_path = b"/" + scope.get("raw_path", b"").partition(b"://")[2].partition(b"/")[2]
-    return {**scope, "path": path, "raw_path": raw_path, "headers": [*headers, (b"host", authority.encode())]}
+    inner = {**scope, "path": path, "headers": [*headers, (b"host", authority.encode())]}
+    if raw := scope.get("raw_path"):
+        inner["raw_path"] = _split_target(raw.decode("latin-1"))[1].encode("latin-1")
+    return inner
+
+
+def _split_target(target: str) -> tuple[str, str]:
+    """Return authority and path of a whole URL."""
+    authority, slash, rest = target.partition("://")[2].partition("/")
+    return authority, f"{slash or '/'}{rest}"
 
 
 @dataclass(frozen=True, slots=True)

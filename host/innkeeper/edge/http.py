@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import Any, Final, TypeAlias
+from urllib.parse import quote
 
 import anyio
 
@@ -73,14 +74,18 @@ class ClientGone(Exception):
     """The client left before its request was whole; nobody is there to answer."""
 
 
+def status_json(code: int, status: str, message: str, *details: Mapping[str, Any]) -> bytes:
+    """Encode an error in the shape of ``google.rpc.Status`` (A2A v1.0 §11.6); ``code`` is an HTTP status."""
+    error: dict[str, Any] = {"code": code, "status": status, "message": message}
+    if details:
+        error["details"] = details
+    return json.dumps({"error": error}).encode()
+
+
 def refusal(status: int, message: str, headers: RawHeaders = ()) -> Refusal:
-    """Make a refusal with a JSON body in the shape of ``google.rpc.Status`` (A2A v1.0 §11.6)."""
-    error = {
-        "code": status,
-        "status": _STATUS_NAMES.get(status, "UNKNOWN"),
-        "message": message or HTTPStatus(status).phrase,
-    }
-    return Refusal(Reply(status, json.dumps({"error": error}).encode(), headers))
+    """Make a refusal with a JSON body."""
+    name = _STATUS_NAMES.get(status, "UNKNOWN")
+    return Refusal(Reply(status, status_json(status, name, message or HTTPStatus(status).phrase), headers))
 
 
 def unavailable(message: str, retry_after: int) -> Refusal:
@@ -97,8 +102,15 @@ class Exchange:
         self.send = send
         self.method: str = scope["method"]
         self.path: str = scope["path"]
+        self.query: bytes = scope.get("query_string", b"")
         self.started = False
         self._body_read = False
+
+    @property
+    def encoded_path(self) -> str:
+        """The path as it was sent, percent-encoded."""
+        raw: bytes | None = self.scope.get("raw_path")
+        return quote(self.path) if raw is None else raw.decode("latin-1")
 
     def header(self, name: bytes) -> list[str]:
         """Return every value of a header, in order; ``name`` in lower case."""

@@ -1,75 +1,46 @@
 """The JSON-RPC binding (A2A v1.0 §9): one request in, one response or one stream of responses out."""
 
 import json
-import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
-
-from a2a.types import a2a_pb2 as pb
-from google.protobuf import json_format, message
 
 from innkeeper.contract.caller import Caller
-from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest, MethodNotFound, Unavailable
+from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest, MethodNotFound
 from innkeeper.contract.message import JSON
-from innkeeper.edge import sse
-from innkeeper.edge.faults import NewId, answerable
-from innkeeper.edge.http import Exchange, Limits, Reply, unavailable
+from innkeeper.edge.answers import Answers, error_info
+from innkeeper.edge.faults import NewId
+from innkeeper.edge.http import Exchange, Limits, Reply
+from innkeeper.edge.methods import METHODS, request_from_params
 from innkeeper.edge.service import Call, Service, Stream
 from innkeeper.edge.strict_json import json_from_bytes
 from innkeeper.edge.versions import check_version
 from innkeeper.registry.tenants import Tenant
 
-Operation: TypeAlias = Callable[[Service, Call, Any], Awaitable[bytes | Stream]]
-
-
-@dataclass(frozen=True, slots=True)
-class Method:
-    """What a method takes and which operation it is. ``states`` names params that hold a task state's name."""
-
-    request: Callable[[], message.Message]
-    operation: Operation
-    states: tuple[str, ...] = ()
-
-
-METHODS: Final[Mapping[str, Method]] = {
-    "SendMessage": Method(pb.SendMessageRequest, Service.send),
-    "SendStreamingMessage": Method(pb.SendMessageRequest, Service.stream),
-    "GetTask": Method(pb.GetTaskRequest, Service.get),
-    "ListTasks": Method(pb.ListTasksRequest, Service.list, states=("status",)),
-    "CancelTask": Method(pb.CancelTaskRequest, Service.cancel),
-    "SubscribeToTask": Method(pb.SubscribeToTaskRequest, Service.subscribe),
-    "GetExtendedAgentCard": Method(pb.GetExtendedAgentCardRequest, Service.card),
-    "CreateTaskPushNotificationConfig": Method(pb.TaskPushNotificationConfig, Service.push_config),
-    "GetTaskPushNotificationConfig": Method(pb.GetTaskPushNotificationConfigRequest, Service.push_config),
-    "ListTaskPushNotificationConfigs": Method(pb.ListTaskPushNotificationConfigsRequest, Service.push_config),
-    "DeleteTaskPushNotificationConfig": Method(pb.DeleteTaskPushNotificationConfigRequest, Service.push_config),
-}
-
-_STATE_NAMES: Final = frozenset(pb.TaskState.keys())
-_FAILED_FIELD: Final = re.compile(r"Failed to parse (\w+) field: ")
-_FAILED_PATH: Final = re.compile(r" at \"?\w+\.([\w.\[\]]+?)\"?\.*$")
-
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """A request's id, as JSON, and the responses that carry it."""
+    """A request's id, as JSON, and the responses that carry it; all of them are HTTP 200."""
 
     id: bytes = b"null"
 
-    def result(self, body: bytes) -> bytes:
+    def result(self, body: bytes) -> Reply:
+        """Return the answer with a result."""
+        return Reply(200, self.event(body))
+
+    def event(self, body: bytes) -> bytes:
         """Splice an encoded result into a response."""
         return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (self.id, body)
 
-    def error(self, error: Answerable) -> bytes:
-        """Encode an error response with its ``google.rpc.ErrorInfo`` (§9.5)."""
-        info = {
-            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-            "reason": error.reason,
-            "domain": "a2a-protocol.org",
-            "metadata": {},
-        }
-        body = json.dumps({"code": error.code, "message": error.message, "data": [info]}).encode()
+    def refusal(self, error: Answerable) -> Reply:
+        """Return the answer with an error."""
+        return Reply(200, self._error(error))
+
+    def failure(self, error: Answerable) -> bytes:
+        """Return the event that ends a stream which failed."""
+        return b"data: " + self._error(error)
+
+    def _error(self, error: Answerable) -> bytes:
+        body = json.dumps({"code": error.code, "message": error.message, "data": [error_info(error)]}).encode()
         return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (self.id, body)
 
 
@@ -89,8 +60,8 @@ class JsonRpc:
         sole_tenant: str | None = None,
     ) -> None:
         self._service = service
-        self._new_id = new_id
         self._limits = limits
+        self._answers = Answers(limits, new_id)
         self._sole_tenant = sole_tenant
 
     async def answer(self, exchange: Exchange, caller: Caller, path_tenant: str | None) -> None:
@@ -111,16 +82,9 @@ class JsonRpc:
                 await exchange.reply(Reply(204))  # a notification: nobody could be told what came of it
                 return
             result = await self._result(exchange, caller, path_tenant, method, params)
-            if isinstance(result, Stream):
-                await self._stream(exchange, result, envelope)
-            else:
-                await exchange.reply(Reply(200, envelope.result(result)))
-        except Unavailable as error:
-            raise unavailable(error.message, error.retry_after) from error
-        except Exception as error:
-            if exchange.started:
-                raise
-            await exchange.reply(Reply(200, envelope.error(answerable(error, self._new_id))))
+            await self._answers.give(exchange, envelope, result)
+        except Exception as error:  # noqa: BLE001 - every error has an answer
+            await self._answers.refuse(exchange, envelope, error)
 
     async def _result(
         self, exchange: Exchange, caller: Caller, path_tenant: str | None, name: str, params: JSON
@@ -133,7 +97,7 @@ class JsonRpc:
             raise InvalidParams("params must be an object")
         tenant = self._tenant(params, path_tenant)
         call = Call(tenant, caller, by_path=path_tenant is not None)
-        return await method.operation(self._service, call, _request_from_params(method, params))
+        return await method.operation(self._service, call, request_from_params(method, params))
 
     def _tenant(self, params: Mapping[str, JSON], path_tenant: str | None) -> Tenant:
         named = params.get("tenant")
@@ -144,16 +108,7 @@ class JsonRpc:
         tenant_id = named or path_tenant or self._sole_tenant
         if not tenant_id:
             raise InvalidParams("params.tenant is required; GetExtendedAgentCard needs it too")
-        tenant = self._service.find_tenant(tenant_id)
-        if tenant is None:
-            raise InvalidParams("unknown tenant")
-        return tenant
-
-    async def _stream(self, exchange: Exchange, stream: Stream, envelope: Envelope) -> None:
-        def failed(error: Exception) -> bytes:
-            return envelope.error(answerable(error, self._new_id))
-
-        await sse.answer(exchange, stream, self._limits, frame=envelope.result, failed=failed)
+        return self._service.get_tenant(tenant_id)
 
 
 def _object(request: JSON) -> Mapping[str, JSON]:
@@ -176,24 +131,3 @@ def _method_and_params(request: Mapping[str, JSON]) -> tuple[str, JSON]:
     if not isinstance(method, str):
         raise InvalidRequest("method must be a string")
     return method, {} if params is None else params
-
-
-def _request_from_params(method: Method, params: Mapping[str, JSON]) -> message.Message:
-    """Fill the request type. Unknown fields are passed over, as a later minor version may add some (§3.6)."""
-    request = method.request()
-    try:
-        json_format.ParseDict(params, request, ignore_unknown_fields=True)
-    except json_format.ParseError as error:
-        raise InvalidParams(f"{_field(str(error))} has a wrong type or value") from None
-    for name in method.states:  # the parser takes an unknown name for an unknown field
-        state = params.get(name)
-        if isinstance(state, str) and state not in _STATE_NAMES:
-            raise InvalidParams(f"{name} is not a state of tasks")
-    return request
-
-
-def _field(complaint: str) -> str:
-    """Find the field that the parser complains about; its own words are not for callers."""
-    if path := _FAILED_PATH.search(complaint):
-        return path[1]
-    return ".".join(_FAILED_FIELD.findall(complaint)) or "params"

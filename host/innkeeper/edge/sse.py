@@ -1,7 +1,7 @@
 """Streams of events over HTTP (WHATWG HTML, server-sent events)."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, TypeAlias
 
 import anyio
 import anyio.lowlevel
@@ -10,6 +10,8 @@ from innkeeper.contract.errors import Unavailable
 from innkeeper.edge.http import Exchange, Limits
 from innkeeper.edge.service import Stream
 from innkeeper.ports.events import Committed
+
+Failure: TypeAlias = Callable[[Exception], bytes]
 
 _HEADERS: Final = [
     (b"content-type", b"text/event-stream"),
@@ -23,13 +25,13 @@ async def answer(
     stream: Stream,
     limits: Limits,
     *,
-    frame: Callable[[bytes], bytes],
-    failed: Callable[[Exception], bytes],
+    event: Callable[[bytes], bytes],
+    failure: Failure,
 ) -> None:
-    """Send the events of the stream, each in its ``frame``, until it ends or the client leaves.
+    """Send the events of the stream until it ends or the client leaves; ``event`` makes the data of each.
 
     The turn behind it is not touched by either. The answer begins with the first event; what goes wrong before it is
-    raised. What goes wrong later is the last event: ``failed`` makes its data.
+    raised. What goes wrong later is the last event: ``failure`` makes its lines. To HEAD only the headers are sent.
 
     Raises:
         Unavailable: the stream ended before its first event.
@@ -38,14 +40,18 @@ async def answer(
         first = await anext(stream, None)
         if first is None:
             raise Unavailable
-        writer = _Writer(exchange, limits, frame)
+        if exchange.method == "HEAD":
+            await exchange.start(200, list(_HEADERS))
+            await exchange.send({"type": "http.response.body", "body": b""})
+            return
+        writer = _Writer(exchange, limits, event)
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(writer.ping_until_gone, tasks.cancel_scope)
-            await _feed(writer, first, stream, failed)
+            await _feed(writer, first, stream, failure)
             tasks.cancel_scope.cancel()
 
 
-async def _feed(writer: "_Writer", first: Committed, rest: Stream, failed: Callable[[Exception], bytes]) -> None:
+async def _feed(writer: "_Writer", first: Committed, rest: Stream, failure: Failure) -> None:
     try:
         try:
             await writer.begin(first)
@@ -54,7 +60,7 @@ async def _feed(writer: "_Writer", first: Committed, rest: Stream, failed: Calla
         except _Stuck:
             raise
         except Exception as error:  # noqa: BLE001 - the client is told, the log has it
-            await writer.end(b"data: " + failed(error) + b"\n\n")
+            await writer.end(failure(error) + b"\n\n")
         else:
             await writer.end()
     except _Stuck:
@@ -68,10 +74,10 @@ class _Stuck(Exception):
 class _Writer:
     """The way to one client, used by the stream and by its pings."""
 
-    def __init__(self, exchange: Exchange, limits: Limits, frame: Callable[[bytes], bytes]) -> None:
+    def __init__(self, exchange: Exchange, limits: Limits, data: Callable[[bytes], bytes]) -> None:
         self._exchange = exchange
         self._limits = limits
-        self._frame = frame
+        self._data = data
         self._turn = anyio.Lock(fast_acquire=True)
 
     async def begin(self, first: Committed) -> None:
@@ -81,7 +87,7 @@ class _Writer:
 
     async def event(self, committed: Committed) -> None:
         head = f"id: {committed.task_id}:{committed.seq}\ndata: ".encode()
-        await self._write(head + self._frame(committed.body) + b"\n\n")
+        await self._write(head + self._data(committed.body) + b"\n\n")
 
     async def end(self, last: bytes = b"") -> None:
         await self._write(last, more=False)

@@ -14,14 +14,13 @@ _NAME: Final = "A2A-Version"
 def check_version(exchange: Exchange) -> None:
     """Refuse a version that is not served; the header wins over the query parameter, and neither is fine.
 
-    Without a version the method's name decides: no two versions share one.
+    Without a version it is the served one: no two versions share a method's name or a path.
 
     Raises:
         VersionNotSupported: the text names what is served.
     """
     asked = [value for value in exchange.header(b"a2a-version") if value]
-    query: bytes = exchange.scope.get("query_string", b"")
-    if not asked and query:
-        asked = parse_qs(query.decode("latin-1")).get(_NAME, [])
+    if not asked and exchange.query:
+        asked = parse_qs(exchange.query.decode("latin-1")).get(_NAME, [])
     if asked and (len(asked) > 1 or not _SERVED.fullmatch(asked[0])):
         raise VersionNotSupported("This version is not supported; served is 1.0")
