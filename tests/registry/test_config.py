@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 from innkeeper.registry.config import closed, source_from_settings, validated
 from innkeeper.settings import load_settings
@@ -31,7 +31,7 @@ class Shape(BaseModel):
         return value
 
 
-ENVIRON = {"HANDLE": "@ghent", "SECRET": "s3cr3t", "BAD": "hunter2", "EMPTY": ""}
+ENVIRON = {"HANDLE": "@ghent", "SECRET": "s3cr3t", "BAD": "hunter2", "EMPTY": "", "SHORT": "in"}
 
 
 @pytest.fixture
@@ -90,7 +90,7 @@ FAULTS = {
     "a reference that is not set": (HOST + "mention = '${NOWHERE}'", "plugins.acme: environment NOWHERE is not set"),
     "a value from the environment": (
         HOST + "mention = '${BAD}'",
-        "plugins.acme.mention = '${BAD}': ${BAD} does not start with @",
+        "plugins.acme.mention = '${BAD}': the plugin refuses the value",
     ),
     "a secret of the wrong type": (HOST + "token = 12345", "plugins.acme.token = (not shown): "),
 }
@@ -135,7 +135,38 @@ def test_a_validator_that_raises_anything_is_a_fault(config_of):
         def breaks(cls, value: str) -> str:
             raise RuntimeError(f"no {value}")
 
-    assert config_of(HOST + "x = '${SECRET}'", Odd)[1] == ("plugins.acme: RuntimeError: no ${SECRET}",)
+    assert config_of(HOST + "x = '${SECRET}'", Odd)[1] == ("plugins.acme: its Config raised RuntimeError",)
+
+
+def test_a_check_of_the_whole_that_fails_is_a_fault_and_shows_nothing(config_of):
+    class Whole(BaseModel):
+        x: str = ""
+
+        @model_validator(mode="after")
+        def refuses(self):
+            raise ValueError(f"{self.x.upper()} is no good\n\nat all")
+
+    assert config_of(HOST + "x = 'abc'", Whole)[1] == ("plugins.acme: ABC is no good at all",)
+    assert config_of(HOST + "x = '${SECRET}'", Whole)[1] == ("plugins.acme: the plugin refuses the value",)
+
+
+@pytest.mark.parametrize("error", [SystemExit(3), RecursionError("deep")])
+def test_a_validator_cannot_end_the_process(config_of, error):
+    class Ends(BaseModel):
+        x: str = ""
+
+        @field_validator("x")
+        @classmethod
+        def ends(cls, value: str) -> str:
+            raise error
+
+    (fault,) = config_of(HOST + "x = 'abc'", Ends)[1]
+    assert fault.startswith(f"plugins.acme: its Config raised {type(error).__name__}")
+
+
+def test_a_short_value_is_not_looked_for_in_the_words(config_of):
+    _, (fault,) = config_of(HOST + "limit = '${SHORT}'")
+    assert fault.startswith("plugins.acme.limit = '${SHORT}': Input should be a valid integer")
 
 
 def test_an_author_may_allow_unknown_keys(config_of):

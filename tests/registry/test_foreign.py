@@ -279,14 +279,11 @@ async def test_a_thread_past_its_deadline_is_abandoned_and_counted_until_it_ends
 
 
 async def test_a_thread_that_was_not_free_in_time_does_not_run_the_code_later(run, strays):
-    limiter = anyio.to_thread.current_default_thread_limiter()
-    ran = threading.Event()
-    for _ in range(int(limiter.total_tokens)):
-        limiter.acquire_on_behalf_of_nowait(object())
-    try:
-        outcome = await run(lambda: run_in_thread(ran.set, name="guest", strays=strays), SOON)
-    finally:
-        limiter.total_tokens += 1
+    ran, room = threading.Event(), strays.rooms.setdefault("guest", anyio.Semaphore(1))
+    async with room:
+        outcome = await run(lambda: run_in_thread(ran.set, name="guest", strays=strays, owner="guest"), SOON)
+        other = await run(lambda: run_in_thread(lambda: 7, name="host", strays=strays, owner="another"), 5)
+    assert other == Finished(7)
     assert outcome == TimedOut(SOON, left_behind=False)
     assert strays.count == 0
     assert not ran.is_set()

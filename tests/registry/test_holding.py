@@ -50,7 +50,7 @@ async def test_one_task_enters_holds_and_leaves_so_that_task_groups_stay_open(ho
 
     held = holding(lifespan)
     assert await held.enter() is None
-    await held.leave()
+    await held.leave(asyncio.Event())
     assert tasks[0] is tasks[1] is not asyncio.current_task()
     assert charges.counts == {}
 
@@ -63,7 +63,7 @@ async def test_what_is_held_may_be_held_longer_than_the_deadline(holding, charge
     held = holding(lifespan, deadline=0.3)
     assert await held.enter() is None
     await asyncio.sleep(0.35)  # longer than the deadline: there is no signal that nothing has happened
-    await held.leave()
+    await held.leave(asyncio.Event())
     assert charges.counts == {}
 
 
@@ -92,7 +92,7 @@ async def test_what_cannot_be_entered_is_a_fault_and_not_held(holding, strays, c
     held = holding(function, deadline=0.05 if case == "hangs" else 5)
     fault = await held.enter()
     assert fault.reason.startswith(reason)
-    await held.leave()
+    await held.leave(asyncio.Event())
     assert (strays.count, charges.counts) == (0, {CHARGE: 1})
 
 
@@ -114,7 +114,7 @@ async def never_leaves() -> AsyncIterator[None]:
 async def test_what_cannot_be_left_is_logged_and_counted(holding, charges, caplog, function, reason):
     held = holding(function, deadline=0.3 if function is never_leaves else 5)
     assert await held.enter() is None
-    await held.leave()
+    await held.leave(asyncio.Event())
     (record,) = caplog.records
     assert record.levelno == logging.ERROR
     assert f"lifespan of plugin 'acme' at tenant 't', being held or left: {reason}" in record.getMessage()
@@ -141,7 +141,7 @@ async def test_what_ends_while_it_is_held_is_logged_when_it_does(holding, charge
         while not charges.counts:  # noqa: ASYNC110 - the log is the only signal there is
             await asyncio.sleep(0)
     assert "broken" in caplog.text
-    await held.leave()
+    await held.leave(asyncio.Event())
     assert charges.counts == {CHARGE: 1}
 
 
@@ -153,3 +153,14 @@ async def test_a_caller_that_is_canceled_while_entering_leaves_nothing_behind(ho
     await asyncio.wait({entering})
     assert entering.cancelled()
     assert strays.count == 0
+
+
+async def test_who_is_in_a_hurry_waits_for_the_grace_only(holding, caplog):
+    held = holding(never_leaves, deadline=30)
+    assert await held.enter() is None
+    hurry = asyncio.Event()
+    leaving = asyncio.create_task(held.leave(hurry))
+    hurry.set()
+    async with asyncio.timeout(10):
+        await leaving
+    assert "being held or left: took longer" in caplog.text

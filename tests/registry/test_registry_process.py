@@ -33,6 +33,13 @@ def block():
 async def blocks():
     await to_thread.run_sync(block, abandon_on_cancel=True)
 
+async def respawns():
+    begun.set()
+    try:
+        await asyncio.sleep(3600)
+    except asyncio.CancelledError:
+        asyncio.create_task(ignores(), name="the child")
+
 async def main():
     task = asyncio.create_task({}(), name="the stray")
     while not begun.is_set():
@@ -52,6 +59,7 @@ raise SystemExit(code)
         ("obeys", ["done", "stopped", "returned"], ""),
         ("ignores", ["done"], "the stray"),
         ("blocks", ["done"], "AnyIO worker thread"),
+        ("respawns", ["done"], "the child"),
     ],
 )
 def test_what_is_left_running_does_not_keep_the_process(left: str, printed: list[str], said: str) -> None:

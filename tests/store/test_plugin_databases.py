@@ -156,9 +156,7 @@ async def test_a_downgrade_is_refused_without_asking_the_plugin(databases, data_
     async def ensure(db, version):
         asked.append(version)
 
-    with pytest.raises(
-        StartFault, match=r"plugin 'memo' at tenant 'hello'.*version 3.*the plugin knows 2.*downgrade is not supported"
-    ):
+    with pytest.raises(StartFault, match=r"version 3.*the plugin knows 2.*downgrade is not supported"):
         await databases.migrate("memo", "hello", 2, ensure)
     assert asked == []
     assert dump(data_dir) == before

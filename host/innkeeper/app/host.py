@@ -172,7 +172,9 @@ class Host:
         if faults or registry is None or cards is None or store is None:
             raise StartFault(*faults)
         self._web_apps = WebApps(registry, self._limits)
-        tenants = await self._resources.enter_async_context(open_tenants(registry, surroundings.data, self._web_apps))
+        tenants = await self._resources.enter_async_context(
+            open_tenants(registry, surroundings.data, self._web_apps, self.hurry)
+        )
         if len(tenants) < len(registry.tenants):
             cards = self._cards(keys, tenants)
         engine = self._made_engine(store, registry.strays, tenants)

@@ -88,21 +88,24 @@ async def _serve(
 
 
 async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable[[], None]) -> None:
-    signals: asyncio.Queue[int] = asyncio.Queue()
+    stopping = asyncio.Event()
+
+    def heard() -> None:
+        if stopping.is_set():
+            log.warning("second signal: nothing is waited for that could take longer")
+            host.hurry.set()
+        stopping.set()
+
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, signals.put_nowait, number)
+        loop.add_signal_handler(number, heard)
 
     async def stopped() -> None:
-        await signals.get()
+        await stopping.wait()
         log.info("stopping: no new connections, turns may end")
         for listener, number in zip(sockets, numbers, strict=True):
             _stop_listening(listener, number)
-        hurrying = asyncio.ensure_future(_hurry(signals, host))
-        try:
-            await host.drain()
-        finally:
-            hurrying.cancel()
+        await host.drain()
 
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
         await (follow(receive, send) if scope["type"] == "lifespan" else host(scope, receive, send))
@@ -119,12 +122,6 @@ async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable
     gc.freeze()  # what a start leaves behind stays: the collector need not walk it again
     listening()
     await hypercorn_serve(cast("ASGIFramework", served), config, shutdown_trigger=stopped, mode="asgi")
-
-
-async def _hurry(signals: "asyncio.Queue[int]", host: Host) -> None:
-    await signals.get()
-    log.warning("second signal: turns are not waited for")
-    host.hurry.set()
 
 
 def _bound(bind: str) -> socket.socket:

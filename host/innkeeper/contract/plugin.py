@@ -40,7 +40,7 @@ class PluginContext:
     tenant: str | None
     log: logging.LoggerAdapter[logging.Logger]
     http: "AsyncClient"
-    config: Any = None
+    config: Any = field(default=None, repr=False)
     db: Database = None  # type: ignore[assignment] # not Optional: who has a tenant has a database, and need not ask
     state: dict[str, Any] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict, repr=False)

@@ -27,7 +27,8 @@ class Blame:
     def __str__(self) -> str:
         of = f" of {self.distribution}" if self.distribution else ""
         at = f" at tenant {self.tenant!r}" if self.tenant else ""
-        return f"plugin {self.plugin!r}{of}{at}: {self.reason}" if self.plugin else self.reason
+        reason = " ".join(self.reason.split())
+        return f"plugin {self.plugin!r}{of}{at}: {reason}" if self.plugin else reason
 
 
 @final

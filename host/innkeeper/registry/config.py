@@ -8,6 +8,7 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr, ValidationError
 from pydantic_core import ErrorDetails
 
+from innkeeper.registry.described import words
 from innkeeper.settings import Expansion, Settings
 
 _HIDDEN: Final = "(not shown)"
@@ -77,8 +78,11 @@ def validated(
         return kind.model_validate(values), ()
     except ValidationError as error:
         return None, tuple(_lines(kind, source, expansion, error))
-    except Exception as error:  # noqa: BLE001 - a validator is the plugin's code and may raise anything
-        return None, (expansion.redacted(f"{source.tables[-1][0]}: {type(error).__name__}: {error}"),)
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a validator is the plugin's code and may raise anything
+        said = "" if expansion.values else f": {words(error)}"  # else its words may hold a value, changed
+        return None, (f"{source.tables[-1][0]}: its Config raised {type(error).__name__}{said}",)
 
 
 def _lines(kind: ConfigType, source: ConfigSource, expansion: Expansion, error: ValidationError) -> Iterator[str]:
@@ -88,9 +92,9 @@ def _lines(kind: ConfigType, source: ConfigSource, expansion: Expansion, error: 
         if detail["type"] == "extra_forbidden":
             yield f"{place}: unknown key{_hint(kind, location)}"
             continue
-        reason = expansion.redacted(_reason(detail))
         written = _find(source.merged, location)
-        if detail["type"] == "missing" or written is None:
+        reason = " ".join(expansion.redacted(_reason(detail, hidden=_refers(written))).split())
+        if not location or detail["type"] == "missing" or written is None:
             yield f"{place}: {reason}"
         elif _is_secret(kind, str(location[0])):
             yield f"{place} = {_HIDDEN}: {reason.replace(str(written), _HIDDEN)}"
@@ -98,9 +102,16 @@ def _lines(kind: ConfigType, source: ConfigSource, expansion: Expansion, error: 
             yield f"{place} = {_cut(repr(written))}: {reason}"
 
 
-def _reason(detail: ErrorDetails) -> str:
-    reason = str(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
-    return " ".join(reason.split())
+def _refers(written: Any) -> bool:
+    """Tell whether something of what is written comes from the environment."""
+    return "${" in repr(written)
+
+
+def _reason(detail: ErrorDetails, *, hidden: bool) -> str:
+    """Say why; the plugin's own words about a value of the environment may hold it, changed beyond recognition."""
+    if hidden and detail["type"] in ("value_error", "assertion_error"):
+        return "the plugin refuses the value"
+    return words(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
 
 
 def _hint(kind: ConfigType, location: Sequence[int | str]) -> str:

@@ -8,6 +8,9 @@ from typing import Final
 
 import anyio
 
+LONGEST: Final = 500
+"""How many characters of an error's words are told."""
+
 _PASSED_OVER: Final = (
     "<",
     str(Path(__file__).parent),
@@ -16,12 +19,18 @@ _PASSED_OVER: Final = (
 """Where the way to foreign code leads through."""
 
 
+def words(error: BaseException) -> str:
+    """Return what an error of foreign code says, cut to what anybody reads."""
+    try:
+        text = str(error)
+    except BaseException:  # noqa: BLE001 - its __str__ is foreign code as well
+        return "?"
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
 def described(error: BaseException) -> str:
     """Put an error of foreign code on one line, with the place that raised it."""
-    try:
-        text = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001 - its __str__ is foreign code as well
-        text = "?"
+    text = " ".join(words(error).split())
     return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _place(error)
 
 

@@ -1,5 +1,6 @@
 """What is installed: plugins found by entry point, from metadata alone. No plugin code is imported here."""
 
+import logging
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -8,11 +9,14 @@ from importlib import metadata
 from itertools import chain
 from typing import Final
 
+from packaging.markers import UndefinedComparison, UndefinedEnvironmentName
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from innkeeper.contract.agent import ID_PATTERN
+
+log = logging.getLogger(__name__)
 
 CONTRACT: Final = 1
 GROUP: Final = f"innkeeper.v{CONTRACT}"
@@ -89,7 +93,7 @@ def discover(
 
 
 def _on_the_path() -> Iterator[metadata.EntryPoint]:
-    return chain.from_iterable(distribution.entry_points for distribution in metadata.distributions())
+    return chain.from_iterable(map(_entry_points, metadata.distributions()))
 
 
 def _found(entry_points: Iterable[metadata.EntryPoint]) -> list[_Found]:
@@ -100,12 +104,12 @@ def _found(entry_points: Iterable[metadata.EntryPoint]) -> list[_Found]:
         distribution = entry_point.dist
         if distribution is None or not _ANY_CONTRACT.fullmatch(entry_point.group):
             continue
-        name, version = (_header(distribution, header) for header in ("Name", "Version"))
+        name, version, needed = _metadata(distribution)
         if first.setdefault(canonicalize_name(name), distribution) is distribution:
             record = PluginRecord(
                 entry_point.name, canonicalize_name(name), version, entry_point.value, entry_point.group
             )
-            requires[record] = tuple(distribution.requires or ())
+            requires[record] = needed
     served = {record.distribution for record in requires if record.group == GROUP}
     claims: defaultdict[tuple[str, str], list[PluginRecord]] = defaultdict(list)
     for record in sorted(requires):
@@ -118,10 +122,33 @@ def _found(entry_points: Iterable[metadata.EntryPoint]) -> list[_Found]:
     ]
 
 
-def _header(distribution: metadata.Distribution, name: str) -> str:
-    """Read a header that half-removed distributions lack."""
-    headers = distribution.metadata
-    return headers[name] if headers and name in headers else "unknown"
+UNREADABLE: Final = ("its metadata cannot be read",)
+"""Stands for what a distribution requires whose METADATA is none."""
+
+
+def _metadata(distribution: metadata.Distribution) -> tuple[str, str, tuple[str, ...]]:
+    """Read name, version and requirements; half-removed distributions lack some, and broken ones can be anything."""
+    try:
+        headers = distribution.metadata
+        name, version = (headers[key] if headers and key in headers else "unknown" for key in ("Name", "Version"))
+        return name, version, tuple(distribution.requires or ())
+    except Exception:  # noqa: BLE001 - whoever wrote it, it must not be in the way of the others
+        return _folder_name(distribution), "unknown", UNREADABLE
+
+
+def _folder_name(distribution: metadata.Distribution) -> str:
+    """Return the name in the name of the folder of a distribution's metadata."""
+    folder = getattr(distribution, "_path", None)
+    return str(getattr(folder, "name", "unknown")).partition("-")[0] or "unknown"
+
+
+def _entry_points(distribution: metadata.Distribution) -> Iterable[metadata.EntryPoint]:
+    """Read the entry points; a file of them that cannot be read names no plugin that could be refused."""
+    try:
+        return distribution.entry_points
+    except Exception:  # noqa: BLE001 - see above
+        log.warning("%s: its entry points cannot be read; passed over", _folder_name(distribution))
+        return ()
 
 
 def _reason_against(found: _Found, reserved: frozenset[str], host_version: Version) -> str | None:
@@ -136,14 +163,17 @@ def _speaks_another_contract(found: _Found, *_: object) -> str | None:
 
 def _excludes_this_host(found: _Found, _: frozenset[str], host_version: Version) -> str | None:
     """Compare with the base version, so that a development or candidate version counts as the release it leads to."""
+    if found.requires is UNREADABLE:
+        return UNREADABLE[0]
     for line in found.requires:
         try:
             requirement = Requirement(line)
-        except InvalidRequirement:
+            applies = requirement.marker is None or requirement.marker.evaluate({"extra": ""})
+        except (InvalidRequirement, UndefinedComparison, UndefinedEnvironmentName):
             return f"its metadata holds {line!r}, which is no requirement"
         if (
-            canonicalize_name(requirement.name) == HOST
-            and (requirement.marker is None or requirement.marker.evaluate({"extra": ""}))
+            applies
+            and canonicalize_name(requirement.name) == HOST
             and not requirement.specifier.contains(host_version.base_version, prereleases=True)
         ):
             return f"it requires {requirement}, this host is {host_version}"

@@ -1,5 +1,6 @@
 """The one typed door to plugins: a method per hook. How answers combine is in ``fanout``, what they are is here."""
 
+import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, cast, final
 
@@ -152,8 +153,7 @@ class Hooks:
 
     async def close(self) -> None:
         """Tell listeners what still waits, for a short while."""
-        for listener in self._listeners:
-            await listener.close(PARTING_SECONDS)
+        await asyncio.gather(*(listener.close(PARTING_SECONDS) for listener in self._listeners))
 
     async def _tell_event(self, implementation: Implementation, event: TurnEvent) -> None:
         await self._fanout.ask_one(implementation, {"event": event}, _ignored)

@@ -72,7 +72,7 @@ class Implementation:
             return take(await answer if inspect.isawaitable(answer) else answer)
 
         async def in_a_thread() -> T:
-            return await run_in_thread(lambda: take(call()), name=self.name, strays=strays)
+            return await run_in_thread(lambda: take(call()), name=self.name, strays=strays, owner=self.plugin)
 
         return Foreign(in_a_thread if self.options.blocking else on_the_loop, name=self.name, strays=strays)
 
@@ -259,13 +259,14 @@ def _charge(
 
 def _reason(outcome: Outcome[Any], expected: str) -> str:
     match outcome:
+        case Finished():
+            return "ended by itself"  # what is held must not
         case Raised(WrongAnswer() as wrong):
             return f"answered {wrong}; expected is {expected}"
         case Raised(error):
             return f"raised {described(error)}"
         case TimedOut(deadline, left_behind):
             return f"took longer than {deadline:g} s" + (" and ignores its cancellation" if left_behind else "")
-    return "answered"  # what has finished is no fault
 
 
 def _ignored(_: object) -> None:

@@ -56,12 +56,15 @@ class Holding:
             return None
         return charged(self._implementation, self._outcome(self._foreign), _LEAVING, self._charges)
 
-    async def leave(self) -> None:
-        """Leave the manager; a fault is logged and counted."""
+    async def leave(self, hurry: asyncio.Event) -> None:
+        """Leave the manager; a fault is logged and counted. ``hurry`` may be set to wait no longer than the grace."""
         if self._foreign is None or self._foreign.task.done():
             return
         self._leaving.set()
-        if not await self._foreign.wait(self._deadline):
+        hurried = asyncio.ensure_future(hurry.wait())
+        await asyncio.wait((self._foreign.task, hurried), timeout=self._deadline, return_when=asyncio.FIRST_COMPLETED)
+        hurried.cancel()
+        if not self._foreign.task.done():
             await self._foreign.stop(self._grace)
             self._log(self._outcome(self._foreign))
         elif not self._foreign.finished:

@@ -1,5 +1,6 @@
 """From installed to loaded: import each plugin, check it, and register it in one pluggy manager per host."""
 
+import functools
 import inspect
 import logging
 import time
@@ -18,7 +19,7 @@ from innkeeper.registry.checks import Marked, faults_of, faults_of_object, fault
 from innkeeper.registry.config import ConfigType, closed
 from innkeeper.registry.described import described
 from innkeeper.registry.discovery import PluginRecord, Refused
-from innkeeper.registry.foreign import Finished, Raised, Strays, TimedOut, run_foreign, run_in_thread
+from innkeeper.registry.foreign import Finished, Outcome, Raised, Strays, TimedOut, run_foreign, run_in_thread
 
 log = logging.getLogger(__name__)
 
@@ -91,73 +92,84 @@ async def load_plugins(
     Each import runs in a worker thread and has ``deadline`` seconds; one that takes longer is left behind there.
     """
     manager = _Hooks()
+    seen: dict[str, object] = {}
     plugins: list[LoadedPlugin] = []
     broken: list[Refused] = []
     for record in records:
-        begun = time.perf_counter()
-        plugin, reasons = await _imported(record, strays, deadline)
-        taken = 1000 * (time.perf_counter() - begun)
-        reasons = reasons or _register(manager, record, plugin)
-        if reasons:
-            broken.extend(Refused(record, reason) for reason in reasons)
+        loaded = await _in_thread(record, strays, deadline, functools.partial(_load, manager, seen, record))
+        if isinstance(loaded, LoadedPlugin):
+            plugins.append(loaded)
         else:
-            plugins.append(_described(manager, record, plugin, taken))
+            broken.extend(Refused(record, reason) for reason in loaded)
     return LoadedPlugins(tuple(plugins), tuple(broken))
 
 
-async def _imported(record: PluginRecord, strays: Strays, deadline: float) -> tuple[object, Sequence[str]]:
-    """Return the plugin's object, or why there is none."""
-    entry_point = EntryPoint(record.name, record.entry_point, record.group)
+async def _in_thread(
+    record: PluginRecord, strays: Strays, deadline: float, load: Callable[[], LoadedPlugin | Sequence[str]]
+) -> LoadedPlugin | Sequence[str]:
+    """Import and look at a plugin, whose code may do anything meanwhile."""
     name = f"import of {record.entry_point}"
-    outcome = await run_foreign(
-        lambda: run_in_thread(entry_point.load, name=name, strays=strays),
+    outcome: Outcome[LoadedPlugin | Sequence[str]] = await run_foreign(
+        lambda: run_in_thread(load, name=name, strays=strays, owner=record.name),
         deadline=deadline,
         grace=0,
         name=name,
         strays=strays,
     )
     match outcome:
-        case Finished(plugin):
-            return plugin, ()
+        case Finished(loaded):
+            return loaded
         case Raised(error):
-            log.debug("%s cannot be imported", record, exc_info=error)
-            return None, (f"{name} raised {described(error)}",)
+            log.debug("%s cannot be loaded", record, exc_info=error)
+            return (f"{name} raised {described(error)}",)
         case TimedOut():
-            return None, (f"{name} took longer than {deadline:g} s",)
+            return (f"{name} took longer than {deadline:g} s",)
 
 
-def _register(manager: _Hooks, record: PluginRecord, plugin: object) -> Sequence[str]:
-    """Return why the object is no plugin; empty if it is registered."""
+def _load(manager: _Hooks, seen: dict[str, object], record: PluginRecord) -> LoadedPlugin | Sequence[str]:
+    """Return the plugin, or why it is none."""
+    begun = time.perf_counter()
+    plugin = EntryPoint(record.name, record.entry_point, record.group).load()
+    taken = 1000 * (time.perf_counter() - begun)
+    if twin := next((name for name, other in seen.items() if other is plugin), None):
+        return (f"{record.entry_point} is already the plugin {twin!r}",)
+    seen[record.name] = plugin
     try:
-        if twin := manager.get_name(plugin):
-            return (f"{record.entry_point} is already the plugin {twin!r}",)
-        reasons = tuple(faults_of_object(plugin)) or (
-            *(reason for marked in marked_in(plugin) for reason in faults_of(marked, bound=_is_bound(plugin, marked))),
-            *faults_of_traits(plugin),
-        )
-        if not reasons:
-            manager.register(plugin, record.name)
-    except Exception as error:
-        log.debug("%s cannot be registered", record, exc_info=True)
+        return _checked(manager, record, plugin, taken)
+    except Exception as error:  # noqa: BLE001 - looking at a plugin runs code of its own
         return (f"it cannot be registered: {described(error)}",)
-    return reasons
+
+
+class _Carrier:
+    """Carries what a plugin has marked, so that pluggy compares and looks through no object of the plugin's own."""
+
+
+def _checked(manager: _Hooks, record: PluginRecord, plugin: object, import_ms: float) -> LoadedPlugin | Sequence[str]:
+    marked_here = tuple(marked_in(plugin))
+    reasons = tuple(faults_of_object(plugin)) or (
+        *(reason for marked in marked_here for reason in faults_of(marked, bound=_is_bound(plugin, marked))),
+        *faults_of_traits(plugin),
+    )
+    if reasons:
+        return reasons
+    carrier = _Carrier()
+    for marked in marked_here:
+        setattr(carrier, marked.name, getattr(plugin, marked.name))
+    manager.register(carrier, record.name)
+    config = inspect.getattr_static(plugin, "Config", None)
+    return LoadedPlugin(
+        record,
+        import_ms,
+        hooks=tuple(_implementations(manager, carrier)),
+        config=None if config is None else closed(config),
+        schema_version=inspect.getattr_static(plugin, "schema_version", None),
+        requires=tuple(inspect.getattr_static(plugin, "requires", ())),
+    )
 
 
 def _is_bound(plugin: object, marked: Marked) -> bool:
     """Tell whether the first argument is given already."""
     return isinstance(getattr(plugin, marked.name), MethodType)
-
-
-def _described(manager: _Hooks, record: PluginRecord, plugin: object, import_ms: float) -> LoadedPlugin:
-    config = inspect.getattr_static(plugin, "Config", None)
-    return LoadedPlugin(
-        record,
-        import_ms,
-        hooks=tuple(_implementations(manager, plugin)),
-        config=None if config is None else closed(config),
-        schema_version=inspect.getattr_static(plugin, "schema_version", None),
-        requires=tuple(inspect.getattr_static(plugin, "requires", ())),
-    )
 
 
 def _implementations(manager: _Hooks, plugin: object) -> Iterable[Loaded]:

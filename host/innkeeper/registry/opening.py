@@ -1,7 +1,10 @@
 """Opening tenants: their plugins' tables are brought up to date, their lifespans entered and, at the end, left."""
 
+import asyncio
+import math
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from functools import partial
 from typing import Final
 
 import anyio
@@ -20,16 +23,20 @@ MIGRATION_SECONDS: Final = HOOKS["ensure_tables"].seconds + 10
 """How long a migration may take in all; the hook itself has its own deadline within that."""
 
 AT_ONCE: Final = 8
-"""How many tenants are opened at the same time, and closed."""
+"""How many tenants are opened at the same time."""
 
 
 @asynccontextmanager
 async def open_tenants(
-    registry: Registry, data: PluginData, pages: AbstractAsyncContextManager[object] | None = None
+    registry: Registry,
+    data: PluginData,
+    pages: AbstractAsyncContextManager[object] | None = None,
+    hurry: asyncio.Event | None = None,
 ) -> AsyncIterator[Mapping[str, Tenant]]:
     """Open the tenants of a registry, and close them.
 
-    ``pages`` are those of plugins, which use what the tenants have: entered last and left first.
+    ``pages`` are those of plugins, which use what the tenants have: entered last and left first. ``hurry`` may be set
+    to cut short what takes its time when the tenants are closed, which is at all of them at the same time.
 
     Gives the tenants that are served: with quarantine, without the plugins and tenants that could not be opened.
 
@@ -50,15 +57,16 @@ async def open_tenants(
                 yield served
             finally:
                 with anyio.CancelScope(shield=True):
-                    await _each(served.values(), lambda tenant: tenant.hooks.close())
+                    await _each(served.values(), lambda tenant: tenant.hooks.close(), at_once=math.inf)
     finally:
         with anyio.CancelScope(shield=True):
-            await _each(registry.tenants.values(), lambda tenant: _leave(held[tenant.id]))
+            leave = partial(_leave, held, hurry or asyncio.Event())
+            await _each(registry.tenants.values(), leave, at_once=math.inf)
 
 
-async def _each(tenants: Iterable[Tenant], step: Callable[[Tenant], Awaitable[None]]) -> None:
+async def _each(tenants: Iterable[Tenant], step: Callable[[Tenant], Awaitable[None]], at_once: float = AT_ONCE) -> None:
     """Take a step at every tenant, at several at the same time."""
-    room = anyio.CapacityLimiter(AT_ONCE)
+    room = anyio.CapacityLimiter(at_once)
 
     async def take(tenant: Tenant) -> None:
         async with room:
@@ -117,6 +125,6 @@ async def _enter(registry: Registry, tenant: Tenant, held: list[Holding]) -> Non
             held.append(holding)
 
 
-async def _leave(held: list[Holding]) -> None:
-    for holding in reversed(held):
-        await holding.leave()
+async def _leave(held: Mapping[str, list[Holding]], hurry: asyncio.Event, tenant: Tenant) -> None:
+    for holding in reversed(held[tenant.id]):
+        await holding.leave(hurry)

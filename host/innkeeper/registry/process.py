@@ -25,13 +25,12 @@ def run_process(main: Coroutine[Any, Any, int]) -> int:
     foreign code that was left behind would keep the process alive for ever, it is ended here and now.
     """
     with asyncio.Runner(loop_factory=EnduringLoop) as runner:
-        code = runner.run(main)
-        tasks = asyncio.all_tasks(runner.get_loop())
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            _, running = runner.run(_wait(tasks))
-            _end_if_any(code, sorted(task.get_name() for task in running))
+        try:
+            code = runner.run(main)
+        except BaseException as error:
+            _end_if_any(1, runner.run(_part()), error)
+            raise
+        _end_if_any(code, runner.run(_part()))
     _end_if_any(code, _busy_threads())
     return code
 
@@ -91,8 +90,32 @@ class EnduringLoop(asyncio.SelectorEventLoop):
         )
 
 
-async def _wait(tasks: set[asyncio.Task[Any]]) -> tuple[set[asyncio.Task[Any]], set[asyncio.Task[Any]]]:
-    return await asyncio.wait(tasks, timeout=PARTING_SECONDS)
+async def _part() -> list[str]:
+    """Name what would keep the loop from being closed, having asked all of it to end."""
+    loop = asyncio.get_running_loop()
+    left = await _part_with_tasks()
+    for what, ending in (
+        ("an async generator that does not close", loop.shutdown_asyncgens()),
+        ("a thread of the loop's executor", loop.shutdown_default_executor()),
+    ):
+        task = asyncio.ensure_future(ending)
+        if not (await asyncio.wait((task,), timeout=PARTING_SECONDS))[0]:
+            left.append(what)
+    return left
+
+
+async def _part_with_tasks() -> list[str]:
+    """Cancel every task that is left, and those that they leave in turn; name the ones that run on."""
+    until = time.monotonic() + PARTING_SECONDS
+    asked: set[asyncio.Task[Any]] = set()
+    while left := asyncio.all_tasks() - {asyncio.current_task()}:
+        for task in left - asked:
+            task.cancel()
+        asked |= left
+        if time.monotonic() >= until:
+            break
+        await asyncio.wait(left, timeout=until - time.monotonic(), return_when=asyncio.FIRST_COMPLETED)
+    return sorted(task.get_name() for task in left)
 
 
 def _busy_threads() -> list[str]:
@@ -106,8 +129,10 @@ def _busy_threads() -> list[str]:
     return [thread.name for thread in others if thread.is_alive()]
 
 
-def _end_if_any(code: int, left: Sequence[str]) -> None:
+def _end_if_any(code: int, left: Sequence[str], error: BaseException | None = None) -> None:
     if left:
+        if error is not None and not isinstance(error, KeyboardInterrupt):
+            log.error("the command failed", exc_info=error)
         log.warning("ending the process although this still runs: %s", ", ".join(left))
         logging.shutdown()
         sys.stdout.flush()

@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+import math
 from typing import Any, final
+
+import anyio
 
 from innkeeper.registry.watchdog import Steps
 
@@ -13,12 +16,15 @@ log = logging.getLogger(__name__)
 class Strays:
     """Foreign code that ignored its cancellation and runs on; each stays listed until it ends.
 
-    One for each host, so that ``steps`` tells which foreign code of the host runs right now.
+    One for each host, so that ``steps`` tells which foreign code of the host runs right now. ``rooms`` are the threads
+    that each plugin has left, ``threads`` are not the host's own: no plugin takes those.
     """
 
     def __init__(self) -> None:
         self._names: dict[asyncio.Future[Any], str] = {}
         self.steps = Steps()
+        self.rooms: dict[str, anyio.Semaphore] = {}
+        self.threads = anyio.CapacityLimiter(math.inf)
 
     def leave(self, running: asyncio.Future[Any], name: str) -> None:
         """Keep a reference to ``running`` and list it as ``name`` until it is done."""

@@ -1,17 +1,20 @@
 """Blocking functions of plugins run in worker threads, which can be left behind as well."""
 
 import asyncio
-import functools
 import threading
 from collections.abc import Callable
 from enum import Enum
-from typing import TypeVar
+from typing import Final, TypeVar
 
+import anyio
 import anyio.to_thread
 
 from innkeeper.registry.strays import Strays
 
 T = TypeVar("T")
+
+THREADS_EACH: Final = 32
+"""How many threads one plugin may have at the same time."""
 
 
 class _Step(Enum):
@@ -20,13 +23,15 @@ class _Step(Enum):
     ABANDONED = "abandoned"
 
 
-async def run_in_thread(function: Callable[[], T], *, name: str, strays: Strays) -> T:
+async def run_in_thread(function: Callable[[], T], *, name: str, strays: Strays, owner: str = "") -> T:
     """Run a blocking function in a worker thread; a cancellation abandons the thread and counts it as a stray.
 
-    A function that has not begun by then is not begun any more.
+    ``owner`` has ``THREADS_EACH`` threads at the same time, those that it has left behind included: who waits for one
+    waits for its own. A function that has not begun when it is cancelled is not begun any more.
     """
     loop = asyncio.get_running_loop()
     ended: asyncio.Future[None] = loop.create_future()
+    room = strays.rooms.setdefault(owner, anyio.Semaphore(THREADS_EACH))
     lock = threading.Lock()
     step = _Step.WAITING
 
@@ -40,18 +45,21 @@ async def run_in_thread(function: Callable[[], T], *, name: str, strays: Strays)
             return function()
         finally:
             if not loop.is_closed():
-                loop.call_soon_threadsafe(functools.partial(_set_done, ended))
+                loop.call_soon_threadsafe(left)
 
+    def left() -> None:
+        room.release()
+        if not ended.done():
+            ended.set_result(None)
+
+    await room.acquire()
     try:
-        return await anyio.to_thread.run_sync(guarded, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(guarded, abandon_on_cancel=True, limiter=strays.threads)
     except asyncio.CancelledError:
         with lock:
             begun, step = step is _Step.RUNNING, _Step.ABANDONED
         if begun:
             strays.leave(ended, name)
+        else:
+            room.release()
         raise
-
-
-def _set_done(ended: asyncio.Future[None]) -> None:
-    if not ended.done():
-        ended.set_result(None)

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+SHORTEST_SECRET: Final = 4
+"""What is shorter is no secret, and stands in too many words."""
+
 _REFERENCE: Final = re.compile(r"\$(\$)?\{([A-Za-z_][A-Za-z0-9_]*)\}")
 
 
@@ -32,7 +35,7 @@ class Expansion:
     def redacted(self, text: str) -> str:
         """Put the references back wherever their values stand in the text."""
         for name, value in sorted(self.values.items(), key=lambda item: -len(item[1])):
-            if value:
+            if len(value) >= SHORTEST_SECRET:
                 text = text.replace(value, f"${{{name}}}")
         return text
 

@@ -51,7 +51,7 @@ class PluginDatabases:
             version = await inner.run(file.read_version, explain)
             if version > declared:
                 raise StartFault(
-                    f"plugin {plugin!r} at tenant {tenant!r}: its tables have version {version} and the plugin knows "
+                    f"its tables have version {version} and the plugin knows "
                     f"{declared}: a downgrade is not supported, install the newer plugin or purge its data"
                 )
             await inner.run(file.make_versions, explain)

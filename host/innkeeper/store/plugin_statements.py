@@ -2,7 +2,8 @@
 
 import sqlite3
 from collections.abc import Callable, Iterable, Mapping
-from typing import Final, TypeAlias, TypeVar
+from types import MappingProxyType
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from innkeeper.contract.errors import InnkeeperError, StartFault, Unavailable
 from innkeeper.contract.tables import ConstraintFailed, DatabaseError, Parameters, Row, Scalar
@@ -17,11 +18,11 @@ Work: TypeAlias = Callable[[sqlite3.Connection], T]
 
 def execute(sql: str, parameters: Parameters) -> Work[int]:
     """Return the work that runs a statement to its end and answers how many rows it changed."""
-    _check(parameters)
+    plain = _plain(parameters)
 
     def work(connection: sqlite3.Connection) -> int:
         with handed_over(connection):
-            cursor = connection.execute(sql, parameters)
+            cursor = connection.execute(sql, plain)
             for _ in cursor:  # the count is known once the last row is
                 pass
             return max(cursor.rowcount, 0)
@@ -31,9 +32,7 @@ def execute(sql: str, parameters: Parameters) -> Work[int]:
 
 def executemany(sql: str, rows: Iterable[Parameters]) -> Work[int]:
     """Return the work that runs a statement for each row, all or nothing, and answers how many rows it changed."""
-    ready = list(rows)
-    for row in ready:
-        _check(row)
+    ready = [_plain(row) for row in rows]
 
     def work(connection: sqlite3.Connection) -> int:
         connection.execute("SAVEPOINT statement")
@@ -53,11 +52,11 @@ def executemany(sql: str, rows: Iterable[Parameters]) -> Work[int]:
 
 def fetch_one(sql: str, parameters: Parameters, shape: Callable[[sqlite3.Cursor, Row], T]) -> Work[T | None]:
     """Return the work that runs a statement and answers its first row."""
-    _check(parameters)
+    plain = _plain(parameters)
 
     def work(connection: sqlite3.Connection) -> T | None:
         with handed_over(connection):
-            cursor = connection.execute(sql, parameters)
+            cursor = connection.execute(sql, plain)
             row = cursor.fetchone()
             shaped = None if row is None else shape(cursor, row)
             cursor.close()  # it ends here: one that writes has written everything with its first row
@@ -68,11 +67,11 @@ def fetch_one(sql: str, parameters: Parameters, shape: Callable[[sqlite3.Cursor,
 
 def fetch_all(sql: str, parameters: Parameters, shape: Callable[[sqlite3.Cursor, Row], T]) -> Work[list[T]]:
     """Return the work that runs a statement and answers its rows."""
-    _check(parameters)
+    plain = _plain(parameters)
 
     def work(connection: sqlite3.Connection) -> list[T]:
         with handed_over(connection):
-            cursor = connection.execute(sql, parameters)
+            cursor = connection.execute(sql, plain)
             return [shape(cursor, row) for row in cursor]
 
     return work
@@ -88,17 +87,37 @@ def as_dict(cursor: sqlite3.Cursor, row: Row) -> dict[str, Scalar]:
     return {column[0]: value for column, value in zip(cursor.description, row, strict=True)}
 
 
-_SCALARS: Final = (type(None), int, float, str, bytes)
+_PLAIN: Final[Mapping[type, Callable[[Any], Scalar]]] = MappingProxyType(
+    {
+        bool: bool,
+        int: int.__int__,
+        float: float.__float__,
+        str: str.__str__,
+        bytes: lambda value: bytes(memoryview(value)),
+    }
+)
+"""How a value of a column is made of an instance of a subclass, without asking that."""
 
 
-def _check(parameters: Parameters) -> None:
-    """Refuse what SQLite has no type for, before a converter that somebody has registered makes something of it."""
+def _plain(parameters: Parameters) -> tuple[Scalar, ...] | dict[str, Scalar]:
+    """Copy parameters into plain values, here: on the database's thread nobody else's code may run.
+
+    What SQLite has no type for is refused, before a converter that somebody has registered makes something of it.
+    """
     if isinstance(parameters, (str, bytes)):
         raise DatabaseError("parameters are a sequence or a mapping of values, not one text")
-    named = parameters.items() if isinstance(parameters, Mapping) else enumerate(parameters, 1)
-    for name, value in named:
-        if not isinstance(value, _SCALARS):
-            raise DatabaseError(f"parameter {name} is a {type(value).__name__}: a column holds {_HELD}")
+    if isinstance(parameters, Mapping):
+        return {str(name): _scalar(name, value) for name, value in parameters.items()}
+    return tuple(_scalar(number, value) for number, value in enumerate(parameters, 1))
+
+
+def _scalar(name: object, value: object) -> Scalar:
+    if value is None or type(value) in _PLAIN:
+        return cast("Scalar", value)
+    for kind, plain in _PLAIN.items():
+        if issubclass(type(value), kind):
+            return plain(value)
+    raise DatabaseError(f"parameter {name} is a {type(value).__name__}: a column holds {_HELD}")
 
 
 _HELD: Final = "None, int, float, str or bytes"
