@@ -32,6 +32,7 @@ from innkeeper.registry.contexts import Contexts
 from innkeeper.registry.discovery import PluginRecord
 from innkeeper.registry.foreign import Strays, contain_exits
 from innkeeper.registry.loading import LoadedPlugin
+from innkeeper.registry.outgoing import Clients
 from innkeeper.registry.tenants import Stock
 
 pytestmark = pytest.mark.anyio
@@ -196,7 +197,7 @@ async def test_a_starlette_app_finds_its_routes_and_makes_urls_that_lead_back_to
 
 async def test_a_tenant_that_the_caller_may_not_address_is_out_of_reach(open_apps: Any, settings: Any) -> None:
     data = SimpleNamespace(database=lambda plugin, tenant: None)
-    contexts = Contexts(settings(), {}, None, data)
+    contexts = Contexts(settings(), {}, Clients(), data)
     plugin = LoadedPlugin(PluginRecord("notes", "notes", "1", "notes"), 0.0)
     for tenant in ("a", "b", "c"):
         contexts.make(plugin, tenant)

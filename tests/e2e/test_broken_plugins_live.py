@@ -1,12 +1,15 @@
 """Three plugins, some of them broken, and an operator who wants to know and to go on."""
 
+import signal
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from textwrap import dedent
 
 import httpx
 import pytest
-from livehost import innkeeper, running_host
+from livehost import environment, innkeeper, running_host
 
 GOOD = """
     from innkeeper import Agent, hookimpl
@@ -88,3 +91,39 @@ def test_a_broken_plugin_does_not_block_the_way_out(broken, tmp_path):
     assert done.returncode == 0
     assert "exits  exits 1.0" in done.stdout
     assert "noise" not in done.stdout
+
+
+SLOW = """
+    import asyncio
+    from contextlib import asynccontextmanager
+    from innkeeper import Agent, hookimpl
+
+    async def answer(turn):
+        return "hi"
+
+    @hookimpl
+    def register_agents():
+        return [Agent("one", answer), Agent("two", answer)]
+
+    @hookimpl
+    @asynccontextmanager
+    async def lifespan(plugin):
+        if plugin.tenant == "two":
+            await asyncio.Event().wait()
+        print("entered", flush=True)
+        yield
+        print("left", flush=True)
+"""
+
+
+@pytest.mark.parametrize("sign", [signal.SIGTERM, signal.SIGINT])
+def test_a_start_that_is_stopped_leaves_what_it_has_entered(install, config, sign):
+    plugins = install("slow", SLOW)
+    tenants = "[tenants]\none = { use = [] }\ntwo = { use = [] }"
+    command = (sys.executable, "-m", "innkeeper", "serve", "--config", config(tenants))
+    with subprocess.Popen(command, env=environment(plugins), stdout=subprocess.PIPE, text=True) as host:
+        assert host.stdout is not None
+        assert host.stdout.readline() == "entered\n"
+        host.send_signal(sign)
+        said, _ = host.communicate(timeout=20)
+    assert (host.returncode, said) == (0, "left\n")

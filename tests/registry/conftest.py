@@ -12,7 +12,7 @@ import pytest
 from innkeeper.registry.assembly import Surroundings
 from innkeeper.registry.discovery import GROUP
 from innkeeper.registry.foreign import Strays
-from innkeeper.registry.outgoing import SharedClient
+from innkeeper.registry.outgoing import Clients
 from innkeeper.store.plugin_databases import PluginDatabases
 
 
@@ -50,11 +50,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callabl
 
 @pytest.fixture
 async def surroundings(tmp_path: Path) -> AsyncIterator[Surroundings]:
-    client = SharedClient()
+    clients = Clients()
     data = PluginDatabases(tmp_path / "data")
-    yield Surroundings({"HOME_TOWN": "Ghent"}, client, data)
+    yield Surroundings({"HOME_TOWN": "Ghent"}, clients, data)
     await data.aclose()
-    await client.end()
+    await clients.end()
 
 
 @pytest.fixture

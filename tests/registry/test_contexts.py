@@ -11,7 +11,7 @@ import pytest
 from innkeeper.contract.plugin import UnknownTenant
 from innkeeper.registry.assembly import load_registry
 from innkeeper.registry.contexts import reaching
-from innkeeper.registry.outgoing import SharedClient
+from innkeeper.registry.outgoing import Clients, PluginClient
 from innkeeper.settings import load_settings
 
 pytestmark = pytest.mark.anyio
@@ -93,7 +93,7 @@ def answering(request: httpx.Request) -> httpx.Response:
 
 
 async def test_the_shared_client_keeps_no_cookies_and_follows_no_redirects(monkeypatch):
-    client = SharedClient()
+    client = PluginClient()
     monkeypatch.setattr(client, "_transport", httpx.MockTransport(answering))
     monkeypatch.setattr(client, "_mounts", {})
     await client.get("http://there.test/")
@@ -102,8 +102,16 @@ async def test_the_shared_client_keeps_no_cookies_and_follows_no_redirects(monke
     await client.end()
 
 
+async def test_what_one_plugin_sets_on_its_client_no_other_sees():
+    clients = Clients()
+    clients.of("one").headers["authorization"] = "Bearer secret"
+    assert clients.of("one") is clients.of("one")
+    assert "authorization" not in clients.of("two").headers
+    await clients.end()
+
+
 async def test_no_plugin_closes_the_shared_client(monkeypatch):
-    client = SharedClient()
+    client = PluginClient()
     monkeypatch.setattr(client, "_transport", httpx.MockTransport(answering))
     monkeypatch.setattr(client, "_mounts", {})
     async with client as same:

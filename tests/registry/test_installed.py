@@ -157,3 +157,37 @@ def test_listing_imports_nothing_heavy():
     )
     done = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.strip() == "set()"
+
+
+UNREADABLE = {
+    "requirements with a marker that cannot be compared": (
+        "METADATA",
+        b"Metadata-Version: 2.1\nName: odd\nVersion: 1.0\nRequires-Dist: innkeeper; python_version ~= 'abc'\n",
+        "which is no requirement",
+    ),
+    "metadata that is no UTF-8": (
+        "METADATA",
+        b"Metadata-Version: 2.1\nName: odd\nVersion: 1.0\nAuthor: Jos\xe9\n",
+        "its metadata cannot be read",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", UNREADABLE)
+def test_metadata_that_cannot_be_read_refuses_that_plugin_alone(install, tmp_path, case):
+    file, content, reason = UNREADABLE[case]
+    install("odd")
+    install("sound")
+    (tmp_path / "odd-1.0.dist-info" / file).write_bytes(content)
+    kept, refused = ours(discover(), "odd", "sound")
+    assert [record.name for record in kept] == ["sound"]
+    assert reason in refused["odd"]
+
+
+def test_entry_points_that_cannot_be_read_are_passed_over_with_a_warning(install, tmp_path, caplog):
+    install("odd")
+    install("sound")
+    (tmp_path / "odd-1.0.dist-info" / "entry_points.txt").write_bytes(b"[innkeeper.v1]\nodd = \xff\n")
+    kept, _ = ours(discover(), "odd", "sound")
+    assert [record.name for record in kept] == ["sound"]
+    assert "odd: its entry points cannot be read" in caplog.text

@@ -1,6 +1,7 @@
 """From installed to loaded: what is refused, naming distribution, plugin and hook."""
 
 import sys
+import threading
 
 import pytest
 
@@ -223,3 +224,61 @@ async def test_a_raise_is_reported_with_its_place(faults_of):
 async def test_a_module_that_is_not_there_has_no_place(faults_of):
     (fault,) = await faults_of("", "no_such_module")
     assert fault == "import of no_such_module raised ModuleNotFoundError: No module named 'no_such_module'"
+
+
+HOSTILE = {
+    "equal to everything": "def __eq__(self, other): return True",
+    "comparable to nothing": "def __eq__(self, other): raise ValueError('no')",
+    "a process that ends when compared": "def __eq__(self, other): raise SystemExit(5)",
+}
+
+
+@pytest.mark.parametrize("case", HOSTILE)
+async def test_plugins_are_told_apart_without_asking_them(install, strays, case):
+    plugin = "    @hookimpl\n    def capability(self): return 'x'\n"
+    code = f"class P:\n    {HOSTILE[case]}\n    __hash__ = None\n{plugin}plugin = P()"
+    install("odd", f"from innkeeper import hookimpl\n{code}")
+    install("sound", "from innkeeper import hookimpl\n@hookimpl\ndef capability(): ...")
+    records = [PluginRecord("odd", "odd", "1.0", "odd:plugin"), PluginRecord("sound", "sound", "1.0", "sound")]
+    loaded = await load_plugins(records, strays)
+    assert [each.name for each in loaded.plugins] == ["odd", "sound"]
+
+
+LOOKED_AT = {
+    "a Config that makes no subclasses": (
+        "class Config(Base):\n    def __init_subclass__(cls, *, needed, **rest): ...",
+        "TypeError",
+    ),
+    "a Config that ends the process": (
+        "class Config(Base):\n    def __init_subclass__(cls, **rest): raise SystemExit(7)",
+        "SystemExit: 7",
+    ),
+    "a directory that ends the process": ("def __dir__(): raise SystemExit(9)", "SystemExit: 9"),
+    "an error whose words end the process": (
+        "class E(Exception):\n    def __str__(self): raise SystemExit(2)\nraise E",
+        "raised E: ?",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", LOOKED_AT)
+async def test_looking_at_a_plugin_is_contained_like_its_import(faults_of, case):
+    code, reason = LOOKED_AT[case]
+    (fault,) = await faults_of(f"@hookimpl\ndef capability(): ...\n{code}")
+    assert reason in fault
+
+
+async def test_a_plugin_that_hangs_when_it_is_looked_at_is_left_behind(faults_of, monkeypatch):
+    release = threading.Event()
+    monkeypatch.setitem(sys.modules, "the_release", release)
+    code = "import sys\n@hookimpl\ndef capability(): ...\ndef __dir__(): sys.modules['the_release'].wait(30); return []"
+    try:
+        (fault,) = await faults_of(code, deadline=0.5)
+    finally:
+        release.set()
+    assert fault == "import of acme took longer than 0.5 s"
+
+
+async def test_words_without_end_are_cut(faults_of):
+    (fault,) = await faults_of("raise ValueError('x' * 10**6)")
+    assert len(fault) < 800

@@ -26,6 +26,22 @@ async def obeys():
     finally:
         print("stopped", flush=True)
 
+async def busy_executor():
+    begun.set()
+    await asyncio.to_thread(time.sleep, 3600)
+
+async def agen():
+    try:
+        yield 1
+    finally:
+        await asyncio.sleep(3600)
+
+kept = agen()
+
+async def unclosed():
+    await anext(kept)
+    begun.set()
+
 def block():
     begun.set()
     time.sleep(3600)
@@ -60,6 +76,8 @@ raise SystemExit(code)
         ("ignores", ["done"], "the stray"),
         ("blocks", ["done"], "AnyIO worker thread"),
         ("respawns", ["done"], "the child"),
+        ("busy_executor", ["done"], "a thread of the loop's executor"),
+        ("unclosed", ["done"], "an async generator that does not close"),
     ],
 )
 def test_what_is_left_running_does_not_keep_the_process(left: str, printed: list[str], said: str) -> None:

@@ -449,3 +449,34 @@ async def test_a_start_that_cannot_make_its_directory_is_a_start_fault(databases
 def test_it_is_what_the_host_needs(data_dir):
     needed: PluginData = PluginDatabases(data_dir)
     assert all(hasattr(needed, name) for name in dir(PluginData) if not name.startswith("_"))
+
+
+async def test_several_event_loops_may_use_a_database_at_the_same_time(data_dir: Path) -> None:
+    databases = PluginDatabases(data_dir)
+    db = databases.database("memo", "hello")
+    await db.execute("CREATE TABLE counted (n INTEGER)")
+
+    def count() -> None:
+        asyncio.run(db.execute("INSERT INTO counted VALUES (1)"))
+
+    async with asyncio.timeout(20):
+        await asyncio.gather(
+            *(asyncio.to_thread(count) for _ in range(8)), *(db.fetch_one("SELECT 1") for _ in range(8))
+        )
+    assert await db.fetch_one("SELECT count(*) FROM counted") == (8,)
+    await databases.aclose()
+
+
+async def test_values_of_subclasses_are_stored_as_what_they_are(data_dir: Path) -> None:
+    class Text(str):
+        def __str__(self) -> str:
+            raise SystemExit("asked")
+
+    class Number(int):
+        def __conform__(self, _: object) -> None:
+            raise SystemExit("asked")
+
+    databases = PluginDatabases(data_dir)
+    row = await databases.database("memo", "hello").fetch_one("SELECT ?, ?, ?", (Text("x"), Number(7), True))
+    assert row == ("x", 7, 1)
+    await databases.aclose()

@@ -36,3 +36,16 @@ async def test_a_declined_answer_leaves_the_question_open(engine_with: Any, gate
         task = await bench.ask("psst", task_id=task["id"])
         assert (task["state"], task["text"]) == ("input-required", "which?")
         assert (await bench.ask("this", task_id=task["id"]))["text"] == "thanks"
+
+
+async def test_what_a_gate_does_to_its_turn_the_agent_does_not_see(engine_with: Any, gate: Any) -> None:
+    def rewrites(turn: Turn) -> bool:
+        turn.metadata["role"] = "admin"  # type: ignore[index]
+        turn.parts[0].metadata["seen"] = True  # type: ignore[index]
+        return True
+
+    async def tells(turn: Turn) -> str:
+        return f"{dict(turn.metadata)} {dict(turn.parts[0].metadata)}"
+
+    async with engine_with(Agent("t", tells), gates=[gate(rewrites, "turn")]) as bench:
+        assert (await bench.ask("hi", metadata={"role": "user"}))["text"] == "{'role': 'user'} {}"

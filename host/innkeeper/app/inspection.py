@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from innkeeper.registry.assembly import Registry, Surroundings, load_registry
-from innkeeper.registry.outgoing import SharedClient
+from innkeeper.registry.outgoing import Clients
 from innkeeper.settings import Settings
 from innkeeper.store.plugin_databases import PluginDatabases
 
@@ -13,11 +13,11 @@ from innkeeper.store.plugin_databases import PluginDatabases
 async def surroundings_of(settings: Settings, environ: Mapping[str, str]) -> AsyncIterator[Surroundings]:
     """Give plugins what a host gives them, and take it back."""
     async with AsyncExitStack() as owned:
-        http = SharedClient()
-        owned.push_async_callback(http.end)
+        clients = Clients()
+        owned.push_async_callback(clients.end)
         data = PluginDatabases(settings.host.data_dir)
         owned.push_async_callback(data.aclose)
-        yield Surroundings(environ, http, data)
+        yield Surroundings(environ, clients, data)
 
 
 async def inspect(settings: Settings, environ: Mapping[str, str], *, settle: bool = True) -> Registry:

@@ -18,7 +18,7 @@ from innkeeper.registry.facade import Hooks
 from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.loading import IMPORT_SECONDS, LoadedPlugin, load_plugins
-from innkeeper.registry.outgoing import SharedClient
+from innkeeper.registry.outgoing import Clients
 from innkeeper.registry.tenants import implementations_at
 from innkeeper.settings import Settings
 from innkeeper.store.plugin_databases import PluginDatabases
@@ -37,9 +37,9 @@ def plugin_command(
     """
     strays = Strays()
     plugin = asyncio.run(_loaded(record, environ, strays, import_seconds))
-    data, http = PluginDatabases(settings.host.data_dir), SharedClient()
+    data, clients = PluginDatabases(settings.host.data_dir), Clients()
     try:
-        contexts = Contexts(settings, environ, http, data)
+        contexts = Contexts(settings, environ, clients, data)
         context = dataclasses.replace(_context(contexts, plugin, None), tenants=_on_demand(contexts, plugin, settings))
         try:
             commands = Hooks(implementations_at((plugin,), {plugin.name: context}), strays, Charges()).cli()
@@ -47,7 +47,7 @@ def plugin_command(
             raise StartFault(*map(str, failed.faults)) from failed
         yield commands
     finally:
-        asyncio.run(_closed(data, http))
+        asyncio.run(_closed(data, clients))
 
 
 async def _loaded(
@@ -87,9 +87,9 @@ def _on_demand(contexts: Contexts, plugin: LoadedPlugin, settings: Settings) -> 
     return find
 
 
-async def _closed(data: PluginDatabases, http: SharedClient) -> None:
+async def _closed(data: PluginDatabases, clients: Clients) -> None:
     await data.aclose()
     try:
-        await http.end()
+        await clients.end()
     except RuntimeError as error:
         log.debug("connections of a loop that is closed: %s", error)  # they ended with it

@@ -80,26 +80,42 @@ async def _serve(
         bound = tuple(map(_address, sockets))
         base_url = settings.host.public_url or f"http://{(*bound, *settings.host.bind)[0]}"
         host = Host(settings, base_url, bound=bound, safe_mode=safe_mode, entry_points=entry_points)
-        await host.start(faults)
+        stopping = _on_signals(host)
         try:
-            await _run(host, sockets, lambda: announce(base_url, tuple(host.tenants), host.lacks))
+            await host.start(faults)
+        except asyncio.CancelledError:
+            if not stopping.is_set():
+                raise
+            log.info("stopped before it was ready")
+            return
+        try:
+            await _run(host, sockets, lambda: announce(base_url, tuple(host.tenants), host.lacks), stopping)
         finally:
             await host.stop()
 
 
-async def _run(host: Host, sockets: Sequence[socket.socket], listening: Callable[[], None]) -> None:
+def _on_signals(host: Host) -> asyncio.Event:
+    """Return what is set by the first SIGTERM or SIGINT; one that comes while the host starts ends that."""
     stopping = asyncio.Event()
+    main = asyncio.current_task()
 
     def heard() -> None:
         if stopping.is_set():
             log.warning("second signal: nothing is waited for that could take longer")
             host.hurry.set()
         stopping.set()
+        if host.state == "starting" and main is not None:
+            main.cancel()
 
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, heard)
+    return stopping
 
+
+async def _run(
+    host: Host, sockets: Sequence[socket.socket], listening: Callable[[], None], stopping: asyncio.Event
+) -> None:
     async def stopped() -> None:
         await stopping.wait()
         log.info("stopping: no new connections, turns may end")

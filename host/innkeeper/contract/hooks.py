@@ -74,8 +74,10 @@ def ensure_tables(db: Database, version: int) -> None:
 def workspace_backing(scope: Scope, plugin: PluginContext) -> WorkspaceBacking | None:
     """Keep the files of a session. Since v1.
 
-    Asked once per session, when a turn first uses ``turn.workspace``. One plugin of a tenant may have this hook; two
-    are a start fault that names both. None means that this session's files are kept in memory.
+    Asked when a turn first uses ``turn.workspace``; the answer is kept for the 1000 sessions of a tenant that have used
+    theirs last, so answer the same files for the same session. One plugin of a tenant may have this hook; two
+    are a start fault that names both. None means that this session's files are kept in memory,
+    as they are without such a plugin: until the host stops, or 1000 other sessions have used theirs.
     """
 
 

@@ -31,9 +31,9 @@ class PluginContext:
     """A plugin's view of the host, made per plugin and tenant; ``tenant`` is None at host scope.
 
     ``config`` is an instance of the plugin's own ``Config`` with the tenant's values over the host's, None for a plugin
-    without one. ``db`` are the plugin's tables for this tenant, None at host scope. ``http`` is a client that all
-    plugins share: it keeps no cookies, follows no redirects and is closed by the host. ``log`` is a logger that names
-    plugin and tenant. ``state`` lives in memory as long as the tenant and belongs to the plugin alone.
+    without one. ``db`` are the plugin's tables for this tenant, None at host scope. ``http`` is the plugin's
+    client at all its tenants: it keeps no cookies, follows no redirects and is closed by the host. ``log`` is a logger
+    that names plugin and tenant. ``state`` lives in memory as long as the tenant and belongs to the plugin alone.
     """
 
     name: str

@@ -6,8 +6,6 @@ from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any, Final
 
-from httpx import AsyncClient
-
 from innkeeper.contract.agent import Agent
 from innkeeper.contract.plugin import PluginContext
 from innkeeper.ports.plugin_data import PluginData
@@ -19,6 +17,7 @@ from innkeeper.registry.facade import Hooks
 from innkeeper.registry.fanout import Fault
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.loading import IMPORT_SECONDS, LoadedPlugin, load_plugins
+from innkeeper.registry.outgoing import Clients
 from innkeeper.registry.tenants import Stock, Tenant, build_tenants, implementations_at
 from innkeeper.settings import Settings
 
@@ -58,7 +57,7 @@ class Surroundings:
     """
 
     environ: Mapping[str, str]
-    http: AsyncClient
+    clients: Clients
     data: PluginData
 
 
@@ -85,7 +84,7 @@ async def load_registry(
     """
     blames = Blames(quarantine=settings.host.on_broken_plugin == "quarantine")
     strays, charges = strays or Strays(), Charges()
-    contexts = Contexts(settings, surroundings.environ, surroundings.http, surroundings.data)
+    contexts = Contexts(settings, surroundings.environ, surroundings.clients, surroundings.data)
     found = discover(entry_points, reserved=reserved)
     loaded = {} if safe_mode else await _load(found, surroundings.environ, strays, blames, import_seconds)
     at_host = _host_contexts(loaded.values(), contexts, blames)

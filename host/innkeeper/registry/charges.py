@@ -23,9 +23,10 @@ class Charges:
     def __init__(self) -> None:
         self._counts: Counter[Charge] = Counter()
 
-    def add(self, charge: Charge) -> None:
-        """Count one fault more."""
+    def add(self, charge: Charge) -> int:
+        """Count one fault more, and return how many it are."""
         self._counts[charge] += 1
+        return self._counts[charge]
 
     @property
     def counts(self) -> Mapping[Charge, int]:

@@ -8,12 +8,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, final
 
-from httpx import AsyncClient
-
 from innkeeper.contract.plugin import PluginContext, UnknownTenant
 from innkeeper.ports.plugin_data import PluginData
 from innkeeper.registry.config import source_from_settings, validated
 from innkeeper.registry.loading import LoadedPlugin
+from innkeeper.registry.outgoing import Clients
 from innkeeper.settings import Settings
 
 _within_reach: Final[ContextVar[frozenset[str] | None]] = ContextVar("tenants within reach", default=None)
@@ -46,10 +45,10 @@ class Contexts:
     ``environ`` is what ``${NAME}`` and ``plugin.env`` read, ``data`` where plugins keep their tables.
     """
 
-    def __init__(self, settings: Settings, environ: Mapping[str, str], http: AsyncClient, data: PluginData) -> None:
+    def __init__(self, settings: Settings, environ: Mapping[str, str], clients: Clients, data: PluginData) -> None:
         self._settings = settings
         self._environ = environ
-        self._http = http
+        self._clients = clients
         self._data = data
         self._made: dict[tuple[str, str], PluginContext] = {}
 
@@ -65,7 +64,7 @@ class Contexts:
             log=PluginLog(
                 logging.getLogger(f"innkeeper.plugins.{plugin.name}"), {"plugin": plugin.name, "tenant": tenant}
             ),
-            http=self._http,
+            http=self._clients.of(plugin.name),
             config=config,
             environ=self._environ,
             tenants=partial(self._get, plugin.name),

@@ -1,7 +1,7 @@
 """Errors of foreign code, told on one line."""
 
 import asyncio
-import importlib
+import os
 import traceback
 from pathlib import Path
 from typing import Final
@@ -11,12 +11,9 @@ import anyio
 LONGEST: Final = 500
 """How many characters of an error's words are told."""
 
-_PASSED_OVER: Final = (
-    "<",
-    str(Path(__file__).parent),
-    *(each.__path__[0] for each in (anyio, asyncio, importlib)),
-)
-"""Where the way to foreign code leads through."""
+_OURS: Final = f"{Path(__file__).parents[1]}{os.sep}"
+_STANDARD: Final = str(Path(asyncio.__path__[0]).parent)
+_INSTALLED: Final = ("site-packages", "dist-packages")
 
 
 def words(error: BaseException) -> str:
@@ -37,5 +34,12 @@ def described(error: BaseException) -> str:
 def _place(error: BaseException) -> str:
     """Say where foreign code raised it; an error of syntax says that itself, and one of ours has no such place."""
     frames = traceback.extract_tb(error.__traceback__)
-    theirs = [frame for frame in frames if not frame.filename.startswith(_PASSED_OVER)]
+    theirs = [frame for frame in frames if _is_foreign(frame.filename)]
     return f" ({theirs[-1].filename}:{theirs[-1].lineno})" if theirs and not isinstance(error, SyntaxError) else ""
+
+
+def _is_foreign(file: str) -> bool:
+    """Tell whether a file may be a plugin's: it is not the host's, the interpreter's, or anyio's."""
+    if file.startswith(("<", _OURS, anyio.__path__[0])):
+        return False
+    return not file.startswith(_STANDARD) or any(name in file for name in _INSTALLED)

@@ -26,6 +26,13 @@ GRACE_SECONDS: Final = 1.0
 """How long a hook may take to stop once its time is up, before it is left behind."""
 
 
+FIRST_ONES: Final = 10
+"""How many faults of one hook of a plugin at a tenant are logged each, the first with its traceback.
+
+Of the others one in a hundred is: a plugin that is at fault with every event must not fill the disk.
+"""
+
+
 class WrongAnswer(InnkeeperError):
     """An answer of a kind that the hook does not know; the message names the kind."""
 
@@ -250,10 +257,11 @@ def _charge(
     implementation: Implementation, reason: str, error: BaseException | None, rule: HookRule, charges: Charges
 ) -> Fault:
     context = implementation.context
-    charges.add(Charge(implementation.plugin, implementation.hook, context.tenant or ""))
-    if rule.on_fault not in (OnFault.START_FAULT, OnFault.TOLD):
-        trace = None if error is None or isinstance(error, WrongAnswer) else error
-        context.log.warning("%s %s; %s", implementation.name, reason, rule.on_fault, exc_info=trace)
+    count = charges.add(Charge(implementation.plugin, implementation.hook, context.tenant or ""))
+    if rule.on_fault not in (OnFault.START_FAULT, OnFault.TOLD) and (count <= FIRST_ONES or count % FIRST_ONES**2 == 0):
+        trace = None if error is None or count > 1 or isinstance(error, WrongAnswer) else error
+        often = f" ({count} times so far)" if count > 1 else ""
+        context.log.warning("%s %s; %s%s", implementation.name, reason, rule.on_fault, often, exc_info=trace)
     return Fault(implementation.plugin, implementation.hook, context.tenant, reason, error)
 
 

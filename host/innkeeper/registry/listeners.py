@@ -19,7 +19,7 @@ Tell = Callable[[Implementation, TurnEvent], Awaitable[None]]
 class Listener:
     """Tells one implementation one event after another, at most once each. It owns a task while there is any to tell.
 
-    What does not fit into the queue is dropped, counted and, once per overflow, logged.
+    What does not fit into the queue is dropped and counted; the log says when that begins, and how many it were.
     """
 
     def __init__(self, implementation: Implementation, tell: Tell, charges: Charges) -> None:
@@ -28,7 +28,7 @@ class Listener:
         self._charges = charges
         self._queue: deque[TurnEvent] = deque()
         self._task: asyncio.Task[None] | None = None
-        self._overflowing = False
+        self._missed = 0
         self.dropped = 0
 
     @property
@@ -39,10 +39,13 @@ class Listener:
     def push(self, event: TurnEvent) -> None:
         """Queue an event; call it on the event loop."""
         if len(self._queue) >= WAITING:
-            self._drop(1, "its queue is full")
-            self._overflowing = True
+            if not self._missed:
+                self._implementation.context.log.warning(
+                    "%s does not keep up: its queue is full, what does not fit in is dropped", self._implementation.name
+                )
+            self._missed += 1
+            self._charge(1)
             return
-        self._overflowing = False
         self._queue.append(event)
         if self._task is None:
             self._task = asyncio.get_running_loop().create_task(self._work(), name=self._implementation.name)
@@ -55,22 +58,29 @@ class Listener:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait((self._task,))
-        if self._queue:
-            self._overflowing = False
-            self._drop(len(self._queue), "the host stops")
-            self._queue.clear()
+        self._missed += len(self._queue)
+        self._charge(len(self._queue))
+        self._queue.clear()
+        self._tell_missed()
 
     async def _work(self) -> None:
         try:
             while self._queue:
                 await self._tell(self._implementation, self._queue.popleft())
+            self._tell_missed()
         finally:
             self._task = None
 
-    def _drop(self, events: int, why: str) -> None:
+    def _charge(self, events: int) -> None:
         self.dropped += events
-        context = self._implementation.context
         for _ in range(events):
-            self._charges.add(Charge(self._implementation.plugin, self._implementation.hook, context.tenant or ""))
-        if not self._overflowing:
-            context.log.warning("%s is not told of %d events: %s", self._implementation.name, events, why)
+            tenant = self._implementation.context.tenant or ""
+            self._charges.add(Charge(self._implementation.plugin, self._implementation.hook, tenant))
+
+    def _tell_missed(self) -> None:
+        """Say how many events were dropped since this was said last."""
+        if self._missed:
+            self._implementation.context.log.warning(
+                "%s was not told of %d events", self._implementation.name, self._missed
+            )
+        self._missed = 0

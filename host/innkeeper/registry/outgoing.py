@@ -1,5 +1,7 @@
-"""The HTTP client that all plugins of a host share."""
+"""The HTTP clients of plugins."""
 
+import functools
+import ssl
 from datetime import timedelta
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from types import TracebackType
@@ -14,14 +16,15 @@ CONNECTIONS: Final = 100
 
 
 @final
-class SharedClient(httpx.AsyncClient):
-    """A client that no plugin can turn against another: it keeps no cookies, follows no redirects, cannot be closed.
+class PluginClient(httpx.AsyncClient):
+    """The client of one plugin at all its tenants: it keeps no cookies, follows no redirects and cannot be closed.
 
     The host ends it with ``end``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | bool = True) -> None:
         super().__init__(
+            verify=tls,
             timeout=TIMEOUT.total_seconds(),
             limits=httpx.Limits(max_connections=CONNECTIONS),
             follow_redirects=False,
@@ -45,3 +48,27 @@ class SharedClient(httpx.AsyncClient):
     async def end(self) -> None:
         """Close every connection; the client cannot be used any more."""
         await super().aclose()
+
+
+@final
+class Clients:
+    """A client for each plugin: what one sets on its own, such as headers or hooks, no other sees."""
+
+    def __init__(self) -> None:
+        self._clients: dict[str, PluginClient] = {}
+
+    def of(self, plugin: str) -> PluginClient:
+        """Return the client of a plugin; all of them trust the same certificates, which are read once."""
+        if plugin not in self._clients:
+            self._clients[plugin] = PluginClient(_trusted())
+        return self._clients[plugin]
+
+    async def end(self) -> None:
+        """Close every connection of every client."""
+        for client in self._clients.values():
+            await client.end()
+
+
+@functools.cache
+def _trusted() -> ssl.SSLContext:
+    return httpx.create_ssl_context()

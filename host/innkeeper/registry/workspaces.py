@@ -8,8 +8,11 @@ from innkeeper.contract.workspace import WorkspaceBacking
 from innkeeper.registry.facade import Hooks
 from innkeeper.registry.memory_workspace import MemoryWorkspace
 
-KEPT: Final = 256
-"""How many backings a tenant keeps: those of the sessions that have used theirs last."""
+KEPT: Final = 1000
+"""How many backings a tenant keeps: those of the sessions that have used theirs last.
+
+Files in memory are gone with their backing; a plugin that keeps files elsewhere is asked again.
+"""
 
 
 @final

@@ -65,6 +65,7 @@ def sole_use(data_dir: Path) -> Iterator[None]:
     path = data_dir / LOCK
     make_private_file(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+    _not_for_children(descriptor)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,4 +75,23 @@ def sole_use(data_dir: Path) -> Iterator[None]:
             raise StartFault(f"data directory {data_dir}: it cannot be locked: {error.strerror}") from error
         yield
     finally:
+        _held.discard(descriptor)
         os.close(descriptor)
+
+
+_held: Final[set[int]] = set()
+"""The descriptors of the locks of this process."""
+
+
+def _not_for_children(descriptor: int) -> None:
+    """Keep a process that a plugin forks from holding the lock when this one is no more."""
+    if not hasattr(_not_for_children, "arranged"):
+        os.register_at_fork(after_in_child=_close_held)
+        _not_for_children.arranged = True  # type: ignore[attr-defined] # once per process: it cannot be undone
+    _held.add(descriptor)
+
+
+def _close_held() -> None:
+    for descriptor in _held:
+        os.close(descriptor)
+    _held.clear()

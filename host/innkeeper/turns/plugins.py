@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 from typing import final
 
 import anyio
@@ -97,5 +98,5 @@ def turn_event(committed: Committed, source: Source) -> TurnEvent:
         session_id=source.session_id,
         kind=event.kind,
         at=World.datetime_from_us(event.at_us),
-        data={**{key: value for key, value in known.items() if value}, **event.data},
+        data=MappingProxyType({**{key: value for key, value in known.items() if value}, **event.data}),
     )

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from copy import deepcopy
 from dataclasses import replace
 from enum import Enum
 from functools import partial
@@ -120,7 +121,7 @@ class Run:
         elif not gates.result().agreed:
             await self._end(await self._declined(gates.result().declined_by))
         elif await self._stored(self._begin):
-            await self._handle(replace(turn, outlet=self._outlet))
+            await self._handle(self._turn(self._outlet))  # a new one: gates may have changed theirs
 
     def _turn(self, outlet: Outlet) -> Turn:
         record = self.record
@@ -133,7 +134,7 @@ class Run:
             context_id=record.context_id,
             tenant=record.tenant,
             caller=record.caller,
-            metadata=record.metadata,
+            metadata=deepcopy(record.metadata),
             attempt=self._attempt,
             session=session,
             plugin=self._tenant.plugin,
