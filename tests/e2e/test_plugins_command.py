@@ -250,3 +250,10 @@ def test_help_takes_little_time_of_the_processor(arguments, with_kit):
     assert with_kit(*arguments).returncode == 0
     ended = os.times()
     assert ended.children_user + ended.children_system - started.children_user - started.children_system < 0.5
+
+
+def test_a_plugin_that_hangs_at_import_is_named_and_does_not_hold_up_the_terminal(run, folder):
+    install(folder, "hangs", HANGS)
+    done = run("hangs", "do")
+    assert done.returncode == 2
+    assert "plugin 'hangs' of hangs 1.0: import of hangs took longer than 10 s" in done.stderr

@@ -6,6 +6,7 @@ import logging
 import pytest
 
 from innkeeper.contract.caller import Caller
+from innkeeper.edge.door import Admission
 from innkeeper.edge.http import refusal
 
 pytestmark = pytest.mark.anyio
@@ -149,10 +150,7 @@ class Doorkeeper:
     async def admit(self, exchange):
         if exchange.header(b"authorization") != ["open sesame"]:
             raise refusal(401, "")
-        return Caller("k1", "Ali", "user")
-
-    def tenants(self, caller):
-        return (f"of-{caller.key}",)
+        return Admission(Caller("k1", "Ali", "user"), frozenset({"hello", "gone"}), operator=True)
 
 
 class Guarded:
@@ -167,14 +165,14 @@ class Guarded:
 
 @pytest.mark.parametrize("path", ["/plugins.json", "/plugins/", "/plugins/notes/x", "http://127.0.0.1:8080/plugins/x"])
 async def test_plugins_and_their_pages_are_behind_the_door(open_wire, make_edge, path):
-    edge = make_edge(inner=Guarded(), door=Doorkeeper())
+    edge = make_edge(inner=Guarded(), door=Doorkeeper(), tenants=("hello", "mute"))
     shut = open_wire(path, method="GET", app=edge)
     await shut.run()
     assert shut.status == 401
     opened = open_wire(path, method="GET", app=edge, headers={"authorization": "open sesame"})
     await opened.run()
     path = path.removeprefix("http://127.0.0.1:8080")
-    assert json.loads(opened.body) == ["Ali", ["of-k1"], path, path]
+    assert json.loads(opened.body) == ["Ali", ["hello"], path, path]
     assert "innkeeper.caller" not in opened.scope
 
 

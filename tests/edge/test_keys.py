@@ -19,6 +19,7 @@ from innkeeper.edge.keys import (
     load_key_file,
     load_or_create_key_file,
     new_key,
+    rotate_key,
     write_key,
 )
 
@@ -192,3 +193,33 @@ def test_a_key_is_made_where_there_is_none_and_kept_where_there_is_one(tmp_path:
     made = load_or_create_key_file(path, NOW)
     assert made.kid.startswith("2026-03-04-")
     assert load_or_create_key_file(path, NOW).kid == made.kid
+
+
+def test_a_rotated_key_signs_and_the_one_before_stays_published_without_its_private_half(tmp_path: Path) -> None:
+    path = tmp_path / "key.json"
+    write_key(path, KEY)
+    rotated = rotate_key(path, OTHER)
+    assert rotated.kid == OTHER["kid"] == load_key_file(path).kid
+    published = json.loads(rotated.jwks())["keys"]
+    assert [key["kid"] for key in published] == [OTHER["kid"], KEY["kid"]]
+    assert KEY["d"] not in path.read_text()
+    assert (stat.S_IMODE(path.stat().st_mode), list(tmp_path.iterdir())) == (0o600, [path])
+    signed = rotated.sign(b"payload", {})
+    verify(published[0], b"payload", signed.protected, signed.signature)
+
+
+def test_only_the_key_that_signed_last_stays_published(tmp_path: Path) -> None:
+    path = tmp_path / "key.json"
+    write_key(path, KEY)
+    third = new_key(NOW)
+    rotate_key(path, OTHER)
+    assert [key["kid"] for key in rotate_key(path, third).published] == [third["kid"], OTHER["kid"]]
+
+
+def test_a_key_that_others_may_read_is_not_rotated(tmp_path: Path) -> None:
+    path = tmp_path / "key.json"
+    write_key(path, KEY)
+    path.chmod(0o644)
+    with pytest.raises(StartFault, match="may be read by others"):
+        rotate_key(path, OTHER)
+    assert KEY["kid"] in path.read_text()

@@ -129,7 +129,9 @@ REFUSED = [
     ("[turns]\nmax_attempts = true", "turns.max_attempts", "whole number"),
     ("[turns]\nqueue_per_session = 1.5", "turns.queue_per_session", "integer"),
     ('[card]\nname = ""', "card.name", "at least 1"),
-    ('[auth]\nmode = "gateway"', "auth.mode", 'serves the mode "open" only'),
+    ('[auth]\nmode = "shut"', "auth.mode", "'gateway', 'token' or 'open'"),
+    ('[auth]\ntoken_max_life = "0s"', "auth.token_max_life", "longer than zero"),
+    ('[auth]\ngateway_origins = [""]', "auth.gateway_origins[0]", "at least 1 character"),
     ("host = 3", "host", "valid dictionary"),
     ('[tenants.Support]\nname = "x"', "tenants.Support", "a-z 0-9"),
     ('[tenants.support]\nuse = "triage"', "tenants.support.use", "list"),
@@ -211,6 +213,34 @@ def test_open_mode_listens_on_loopback(load, bind):
 def test_open_mode_is_refused_wherever_others_could_reach_it(faults_of, bind):
     (fault,) = faults_of(f'[host]\nbind = ["127.0.0.1:1", "{bind}"]')
     assert fault.startswith(f"host.bind = {bind!r}: not a loopback address")
+
+
+@pytest.mark.parametrize(
+    ("toml", "faults"),
+    [
+        (
+            '[auth]\nmode = "gateway"',
+            (
+                "host.public_url: required, as tokens are made for it",
+                'auth.gateway_origins: required, as auth.mode is "gateway"; name the gateways that are trusted',
+            ),
+        ),
+        (
+            '[host]\nbind = ["0.0.0.0:80"]\n[auth]\nmode = "token"',
+            ("host.public_url: required, as '0.0.0.0:80' is no name that others know it by",),
+        ),
+    ],
+)
+def test_a_way_in_has_what_it_needs(faults_of, toml, faults):
+    assert faults_of(toml) == faults
+
+
+def test_ways_in_other_than_open_mode_may_be_reached_from_anywhere(load):
+    there = '[host]\nbind = ["0.0.0.0:80"]\npublic_url = "https://inn.example"\n'
+    assert load(f'{there}[auth]\nmode = "token"').auth.mode == "token"
+    gateway = load(f'{there}[auth]\nmode = "gateway"', INNKEEPER_AUTH__GATEWAY_ORIGINS="gw.example")
+    assert gateway.auth.gateway_origins == ("gw.example",)
+    assert load('[auth]\nmode = "token"').host.public_url is None
 
 
 def test_open_mode_beyond_loopback_cannot_be_built_by_hand_either():

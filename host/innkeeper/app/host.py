@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
+from innkeeper.app.doors import Entrance, entrance_from_settings, scheme_from_settings
 from innkeeper.app.inspection import surroundings_of
 from innkeeper.app.pages import create_pages
 from innkeeper.app.web_apps import WebApps
@@ -16,9 +17,8 @@ from innkeeper.contract.errors import StartFault
 from innkeeper.contract.message import JSON
 from innkeeper.edge.app import ASGI, EdgeApp, Limits, Receive, Scope, Send, origins_from_urls
 from innkeeper.edge.cards import Cards
-from innkeeper.edge.door import OpenDoor
 from innkeeper.edge.executor import runner_from_executor
-from innkeeper.edge.keys import SigningKeys, key_from_json, load_or_create_key_file
+from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
@@ -169,6 +169,8 @@ class Host:
             cards = self._cards(keys, {} if registry is None else registry.tenants)
         with _collected(faults):
             store = await self._resources.enter_async_context(open_store(data_dir, self._published))
+            auth = self._settings.auth
+            entrance = entrance_from_settings(auth, self._base_url, store.api_tokens, self._world)
         if faults or registry is None or cards is None or store is None:
             raise StartFault(*faults)
         self._web_apps = WebApps(registry, self._limits)
@@ -178,7 +180,7 @@ class Host:
         if len(tenants) < len(registry.tenants):
             cards = self._cards(keys, tenants)
         engine = self._made_engine(store, registry.strays, tenants)
-        self._edge = self._made_edge(engine, cards, tenants, self._web_apps)
+        self._edge = self._made_edge(engine, cards, tenants, entrance, self._web_apps)
         self._resources.push_async_callback(engine.close)
         self._store, self._engine, self.registry = store, engine, registry
         await engine.start()
@@ -194,12 +196,13 @@ class Host:
         auth = self._settings.auth
         if auth.signing_key is not None:
             return key_from_json(auth.signing_key.get_secret_value())
-        return load_or_create_key_file(auth.signing_key_file)
+        return (load_or_create_key_file if auth.mode == "open" else load_key_file)(auth.signing_key_file)
 
     def _cards(self, keys: SigningKeys, tenants: Mapping[str, Tenant]) -> Cards:
         card = self._settings.card
         agents = {tenant.id: tenant.agent for tenant in tenants.values()}
-        return Cards(keys, self._base_url, agents, name=card.name, description=card.description)
+        scheme = scheme_from_settings(self._settings.auth)
+        return Cards(keys, self._base_url, agents, name=card.name, description=card.description, scheme=scheme)
 
     def _made_engine(self, store: Store, strays: Strays, tenants: Mapping[str, Tenant]) -> Engine:
         turns = self._settings.turns
@@ -222,18 +225,25 @@ class Host:
     def _listing(self) -> Mapping[str, JSON]:
         return {} if self.registry is None else listing(self.registry, self._settings, self.tenants)
 
-    def _made_edge(self, engine: Engine, cards: Cards, tenants: Mapping[str, Tenant], web_apps: WebApps) -> EdgeApp:
-        host = self._settings.host
+    def _made_edge(
+        self, engine: Engine, cards: Cards, tenants: Mapping[str, Tenant], entrance: Entrance, web_apps: WebApps
+    ) -> EdgeApp:
+        host, auth = self._settings.host, self._settings.auth
+        is_open = auth.mode == "open"
         return EdgeApp(
             service=Service(engine, cards),
             cards=cards,
-            door=OpenDoor(tenants),
+            door=entrance.door,
+            pages_door=entrance.pages_door,
+            unversioned=entrance.unversioned,
+            tenants=tenants,
             origins=origins_from_urls(
                 self._base_url, (*host.bind, *self._bound), host.allowed_hosts, host.allowed_origins
             ),
             limits=self._limits,
             inner=create_pages(lambda: self.state, self._listing, web_apps),
-            sole_tenant=next(iter(tenants)) if len(tenants) == 1 else None,
+            sole_tenant=next(iter(tenants)) if is_open and len(tenants) == 1 else None,
+            public_tenant_cards=is_open if auth.public_tenant_cards is None else auth.public_tenant_cards,
         )
 
 

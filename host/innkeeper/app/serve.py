@@ -9,6 +9,7 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
 from typing import Final, cast
 
@@ -26,8 +27,22 @@ from innkeeper.settings import Settings
 
 log = logging.getLogger(__name__)
 
-Announce = Callable[[str, Sequence[str], Sequence[str]], None]
-"""Told, once the host listens, its base URL, the ids of its tenants, and a line for each thing that is not served."""
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """A host that listens, for those who want to speak to it.
+
+    ``address`` is the URL of the first bind, ``tenants`` are ids, ``lacks`` what is not served, a line each.
+    """
+
+    base_url: str
+    address: str
+    tenants: tuple[str, ...]
+    lacks: tuple[str, ...]
+    wants_token: bool
+
+
+Announce = Callable[[Listening], None]
 
 CLOSING_SECONDS: Final = 3.0
 """How long connections may take to close once their streams have ended."""
@@ -78,7 +93,8 @@ async def _serve(
             except StartFault as fault:
                 faults += fault.faults
         bound = tuple(map(_address, sockets))
-        base_url = settings.host.public_url or f"http://{(*bound, *settings.host.bind)[0]}"
+        address = f"http://{(*bound, *settings.host.bind)[0]}"
+        base_url = settings.host.public_url or address
         host = Host(settings, base_url, bound=bound, safe_mode=safe_mode, entry_points=entry_points)
         stopping = _on_signals(host)
         try:
@@ -88,8 +104,13 @@ async def _serve(
                 raise
             log.info("stopped before it was ready")
             return
+
+        def listening() -> None:
+            wants_token = settings.auth.mode != "open"
+            announce(Listening(base_url, address, tuple(host.tenants), host.lacks, wants_token))
+
         try:
-            await _run(host, sockets, lambda: announce(base_url, tuple(host.tenants), host.lacks), stopping)
+            await _run(host, sockets, listening, stopping)
         finally:
             await host.stop()
 

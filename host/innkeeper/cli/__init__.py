@@ -7,7 +7,7 @@ import click
 
 __all__ = ["main"]
 
-VERBS: Final = ("agents", "call", "doctor", "keys", "new", "plugins", "serve")
+VERBS: Final = ("agents", "call", "doctor", "keys", "new", "plugins", "serve", "token")
 """Every verb: a command of that name in a module of that name."""
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 import click
 
-from innkeeper.cli.config import exit_on_faults, settings_from
+from innkeeper.cli.config import faulty, settings_from
 
 
 def find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
@@ -26,11 +26,15 @@ def find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
         return None
     from innkeeper.app.logs import configure_logs
     from innkeeper.app.plugin_command import plugin_command
+    from innkeeper.contract.errors import StartFault
+    from innkeeper.registry.process import parting
 
     settings = settings_from(None)
     configure_logs(settings.host.log_level, settings.host.log_format)
-    with exit_on_faults():
+    try:
         return ctx.with_resource(plugin_command(record, settings, os.environ))
+    except StartFault as error:
+        sys.exit(parting(faulty(error)))  # an import that hangs is in a thread that does not end
 
 
 def hint(name: str, verbs: Iterable[str]) -> str:

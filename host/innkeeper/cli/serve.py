@@ -4,13 +4,15 @@ import json
 import shlex
 import shutil
 import sys
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from innkeeper.cli.config import config_option, settings_from
+
+if TYPE_CHECKING:
+    from innkeeper.app.serve import Listening
 
 FRESH_ID: Final = "$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
 """A shell expression (POSIX) that gives another id each time, so that a repeated line is a new message."""
@@ -46,32 +48,39 @@ def serve(config: Path | None, bind: tuple[str, ...], *, safe_mode: bool) -> Non
     sys.exit(run(settings, announce=announce, safe_mode=safe_mode))
 
 
-def announce(base_url: str, tenants: Sequence[str], lacks: Sequence[str] = ()) -> None:
+def announce(listening: "Listening") -> None:
     """Say where the host listens, what is not served, and how to speak to what is.
 
-    That is for each tenant its card, and two lines to paste.
+    That is for each tenant its card, and two lines to paste; where a token is wanted, they take it from TOKEN.
     """
-    click.echo(f"Innkeeper listens on {base_url} (stop: Ctrl-C)")
-    for lack in lacks:
+    base_url, tenants = listening.base_url, listening.tenants
+    known_as = "" if base_url == listening.address else f" as {base_url}"
+    click.echo(f"Innkeeper listens on {listening.address}{known_as} (stop: Ctrl-C)")
+    for lack in listening.lacks:
         click.echo(lack)
-    if not tenants and not lacks:
+    if not tenants and not listening.lacks:
         click.echo("No agent is served: pip install one, then start again.")
     for tenant in tenants:
         click.echo(f"\n{tenant}: {base_url}/agents/{tenant}/.well-known/agent-card.json")
-        click.echo(f"  {curl_line(base_url, tenant)}\n  {call_line(base_url, tenant)}")
+        for line in (curl_line, call_line):
+            click.echo(f"  {line(base_url, tenant, wants_token=listening.wants_token)}")
 
 
-def curl_line(base_url: str, tenant: str) -> str:
+def curl_line(base_url: str, tenant: str, *, wants_token: bool = False) -> str:
     """Return a shell line that sends one message, a new one each time it is run."""
     head = '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"'
     tail = '","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
-    url = shlex.quote(f"{base_url}/agents/{tenant}")
-    return f"curl -sS {url} -H 'A2A-Version: 1.0' -H 'Content-Type: application/json' -d '{head}'{FRESH_ID}'{tail}'"
+    headers = "-H 'A2A-Version: 1.0' -H 'Content-Type: application/json'"
+    if wants_token:
+        headers += ' -H "Authorization: Bearer $TOKEN"'
+    return f"curl -sS {shlex.quote(f'{base_url}/agents/{tenant}')} {headers} -d '{head}'{FRESH_ID}'{tail}'"
 
 
-def call_line(base_url: str, tenant: str) -> str:
+def call_line(base_url: str, tenant: str, *, wants_token: bool = False) -> str:
     """Return a shell line that calls the tenant with this very program."""
-    return shlex.join((*program(), "call", "--url", base_url, tenant, "hi"))
+    line = shlex.join((*program(), "call", "--url", base_url))
+    option = ' --token "$TOKEN"' if wants_token else ""
+    return f"{line}{option} {shlex.quote(tenant)} hi"
 
 
 def program() -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """The wire as one ASGI app: what it owns it answers, everything else goes on to the app within."""
 
 import re
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from functools import partial
 from typing import Final, TypeAlias
 from urllib.parse import unquote
 
 from innkeeper.edge.cards import Cards
-from innkeeper.edge.door import Door
+from innkeeper.edge.door import Admission, Door
 from innkeeper.edge.faults import NewId, answerable, fresh_id
 from innkeeper.edge.hosts import ABSOLUTE, Origins, origin_form, origins_from_urls
 from innkeeper.edge.http import (
@@ -54,8 +54,9 @@ class EdgeApp:
     Each passes the checks in this order: host and origin, path, method, door; only then is its body read.
     ``inner`` gets what is not ours, after the first of these; without one that is 404. What is guarded there passes the
     door as well, and says in its scope whom that has admitted: ``innkeeper.caller``, and ``innkeeper.tenants``, the ids
-    of the tenants that the caller may address. ``sole_tenant`` is who is meant by a request that names no tenant.
-    ``public_tenant_cards`` shows tenants' cards to everybody.
+    of those of ``tenants`` that the caller may address; ``pages_door`` stands there instead of ``door`` if it is given.
+    ``sole_tenant`` is who is meant by a request that names no tenant, ``unversioned`` which version by one that names
+    none. ``public_tenant_cards`` shows tenants' cards to everybody.
     """
 
     def __init__(
@@ -67,15 +68,20 @@ class EdgeApp:
         origins: Origins,
         limits: Limits,
         inner: ASGI | None = None,
+        pages_door: Door | None = None,
+        tenants: Iterable[str] = (),
+        unversioned: str = "1.0",
         sole_tenant: str | None = None,
         public_tenant_cards: bool = True,
         new_id: NewId = fresh_id,
     ) -> None:
         self._cards = cards
         self._door = door
+        self._pages_door = pages_door or door
+        self._tenants = tuple(tenants)
         self._origins = origins
-        self._rpc = JsonRpc(service, limits, new_id=new_id, sole_tenant=sole_tenant)
-        self._rest = Rest(service, limits, new_id=new_id)
+        self._rpc = JsonRpc(service, limits, new_id=new_id, sole_tenant=sole_tenant, unversioned=unversioned)
+        self._rest = Rest(service, limits, new_id=new_id, unversioned=unversioned)
         self._new_id = new_id
         self._public_tenant_cards = public_tenant_cards
         self._inner = inner or _nothing_else
@@ -125,9 +131,18 @@ class EdgeApp:
 
     async def _admitted(self, exchange: Exchange) -> Scope:
         """Return the scope for the app within, with the caller in it."""
-        caller = await self._door.admit(exchange)
-        tenants = self._door.tenants(caller)
-        return {**exchange.scope, "innkeeper.caller": caller, "innkeeper.tenants": tenants}
+        admission = await self._pages_door.admit(exchange)
+        if exchange.path == GUARDED_PATH and not admission.operator:
+            raise refusal(403, "This is for operators")
+        tenants = tuple(filter(admission.reaches, self._tenants))
+        return {**exchange.scope, "innkeeper.caller": admission.caller, "innkeeper.tenants": tenants}
+
+    async def _admit(self, exchange: Exchange, tenant: str | None) -> Admission:
+        """Ask the door, about the tenant too where the path names one."""
+        admission = await self._door.admit(exchange)
+        if tenant is not None:
+            admission.check(tenant)
+        return admission
 
     async def _own(self, exchange: Exchange, methods: Methods, tenant: str | None) -> None:
         handler = methods.get(exchange.method)
@@ -165,22 +180,19 @@ class EdgeApp:
         return None if route is None else dict.fromkeys(route.methods, partial(self._call_rest, route))
 
     async def _call_rest(self, route: Route, exchange: Exchange, tenant: str | None) -> None:
-        caller = await self._door.admit(exchange)
-        await self._rest.answer(exchange, caller, tenant or "", route)
+        await self._rest.answer(exchange, await self._admit(exchange, tenant), tenant or "", route)
 
     async def _post_rpc(self, exchange: Exchange, tenant: str | None) -> None:
-        caller = await self._door.admit(exchange)
-        await self._rpc.answer(exchange, caller, tenant)
+        await self._rpc.answer(exchange, await self._admit(exchange, tenant), tenant)
 
     async def _get_stub_card(self, exchange: Exchange, _: str | None) -> None:
         card = self._cards.stub()
         await exchange.reply(conditional(exchange, card.body, card.etag, CARD_CACHE))
 
     async def _get_tenant_card(self, exchange: Exchange, tenant: str | None) -> None:
-        if not self._public_tenant_cards:
-            await self._door.admit(exchange)
+        reached = self._public_tenant_cards or (await self._admit(exchange, tenant)).reaches(tenant or "")
         card = self._cards.find_tenant_card(tenant or "", by_path=True)
-        if card is None:
+        if card is None or not reached:
             raise refusal(404, "")
         cache = CARD_CACHE if self._public_tenant_cards else PRIVATE_CARD_CACHE
         await exchange.reply(conditional(exchange, card.body, card.etag, cache))

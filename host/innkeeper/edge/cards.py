@@ -34,18 +34,44 @@ class SignedCard:
     etag: str
 
 
+@dataclass(frozen=True, slots=True)
+class BearerScheme:
+    """How to come in, as cards say it (A2A v1.0 §4.5): an HTTP bearer token, under the name of ``key``.
+
+    Cards ask for it in any case; only where it is ``advertised`` they say what it is.
+    """
+
+    key: str
+    format: str = ""
+    advertised: bool = True
+
+    def put_on(self, card: a2a_pb2.AgentCard) -> None:
+        """Say it on a card."""
+        if self.advertised:
+            scheme = card.security_schemes[self.key].http_auth_security_scheme
+            scheme.scheme, scheme.bearer_format = "Bearer", self.format
+        card.security_requirements.add().schemes[self.key].SetInParent()
+
+
 @final
 class Cards:
     """Every card of a host, and the key set that verifies them. ``agents`` are the served ones by tenant id.
 
-    ``public_url`` alone decides what URLs the cards have.
+    ``public_url`` alone decides what URLs the cards have. ``scheme`` is None where everybody may come in.
 
     Raises:
         StartFault: a card would have an empty field where the specification requires one to be filled.
     """
 
     def __init__(
-        self, keys: SigningKeys, public_url: str, agents: Mapping[str, Agent], *, name: str, description: str
+        self,
+        keys: SigningKeys,
+        public_url: str,
+        agents: Mapping[str, Agent],
+        *,
+        name: str,
+        description: str,
+        scheme: BearerScheme | None = None,
     ) -> None:
         base = public_url.rstrip("/")
         stub = stub_card(name, description, base)
@@ -56,6 +82,8 @@ class Cards:
             raise StartFault(*faults)
 
         def signed(card: a2a_pb2.AgentCard) -> SignedCard:
+            if scheme is not None:
+                scheme.put_on(card)
             return sign_card(card, keys, base + KEYS_PATH)
 
         self._jwks = keys.jwks()

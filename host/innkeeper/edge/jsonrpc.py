@@ -4,17 +4,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest, MethodNotFound
 from innkeeper.contract.message import JSON
 from innkeeper.edge.answers import Answers, error_info
+from innkeeper.edge.door import Admission
 from innkeeper.edge.faults import NewId
 from innkeeper.edge.http import Exchange, Limits, Reply
 from innkeeper.edge.methods import METHODS, request_from_params
 from innkeeper.edge.service import Call, Service, Stream
 from innkeeper.edge.strict_json import json_from_bytes
 from innkeeper.edge.versions import check_version
-from innkeeper.registry.tenants import Tenant
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +46,8 @@ class Envelope:
 class JsonRpc:
     """Answers JSON-RPC requests.
 
-    ``sole_tenant`` is who is meant where neither the path nor
-    the params name a tenant; None means that one must be named.
+    ``sole_tenant`` is who is meant where neither the path nor the params name a tenant; None means that one must be
+    named. ``unversioned`` is the version meant by a request that names none.
     """
 
     def __init__(
@@ -58,17 +57,20 @@ class JsonRpc:
         *,
         new_id: NewId,
         sole_tenant: str | None = None,
+        unversioned: str = "1.0",
     ) -> None:
         self._service = service
         self._limits = limits
         self._answers = Answers(limits, new_id)
         self._sole_tenant = sole_tenant
+        self._unversioned = unversioned
 
-    async def answer(self, exchange: Exchange, caller: Caller, path_tenant: str | None) -> None:
+    async def answer(self, exchange: Exchange, admission: Admission, path_tenant: str | None) -> None:
         """Read the request, do what it says, and send the response.
 
         Raises:
-            Refusal: 415, 413 or 408 for the body, 503 when the host cannot take the request now.
+            Refusal: 415, 413 or 408 for the body, 401 for a tenant that the door keeps this caller from, 503 when the
+                host cannot take the request now.
             ClientGone: the client left before its request was whole.
         """
         exchange.require_json()
@@ -81,34 +83,34 @@ class JsonRpc:
             if "id" not in request:
                 await exchange.reply(Reply(204))  # a notification: nobody could be told what came of it
                 return
-            result = await self._result(exchange, caller, path_tenant, method, params)
+            result = await self._result(exchange, admission, path_tenant, method, params)
             await self._answers.give(exchange, envelope, result)
         except Exception as error:  # noqa: BLE001 - every error has an answer
             await self._answers.refuse(exchange, envelope, error)
 
     async def _result(
-        self, exchange: Exchange, caller: Caller, path_tenant: str | None, name: str, params: JSON
+        self, exchange: Exchange, admission: Admission, path_tenant: str | None, name: str, params: JSON
     ) -> bytes | Stream:
-        check_version(exchange)
+        if not isinstance(params, Mapping):
+            raise InvalidParams("params must be an object")
+        tenant = admission.tenant(self._tenant_id(params, path_tenant), self._service.find_tenant)
+        check_version(exchange, self._unversioned)
         method = METHODS.get(name)
         if method is None:
             raise MethodNotFound
-        if not isinstance(params, Mapping):
-            raise InvalidParams("params must be an object")
-        tenant = self._tenant(params, path_tenant)
-        call = Call(tenant, caller, by_path=path_tenant is not None)
+        call = Call(tenant, admission.caller, by_path=path_tenant is not None)
         return await method.operation(self._service, call, request_from_params(method, params))
 
-    def _tenant(self, params: Mapping[str, JSON], path_tenant: str | None) -> Tenant:
+    def _tenant_id(self, params: Mapping[str, JSON], path_tenant: str | None) -> str:
         named = params.get("tenant")
         if named is not None and not isinstance(named, str):
-            raise InvalidParams("params.tenant must be a string")
+            raise InvalidParams("params.tenant is required to be a string; GetExtendedAgentCard needs it too")
         if named and path_tenant is not None and named != path_tenant:
             raise InvalidParams("params.tenant contradicts the path")
         tenant_id = named or path_tenant or self._sole_tenant
         if not tenant_id:
             raise InvalidParams("params.tenant is required; GetExtendedAgentCard needs it too")
-        return self._service.get_tenant(tenant_id)
+        return tenant_id
 
 
 def _object(request: JSON) -> Mapping[str, JSON]:

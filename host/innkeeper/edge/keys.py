@@ -4,7 +4,8 @@ import json
 import os
 import secrets
 import stat
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -36,13 +37,14 @@ class DetachedSignature:
 
 @final
 class SigningKeys:
-    """One key that signs, and the public halves of all that are published."""
+    """One key that signs, the first, and ``published``: the public halves of all."""
 
     def __init__(self, keys: Sequence[OKPKey]) -> None:
         self._signing = keys[0]
         self._kid: str = self._signing.kid or ""
         published = [{**key.as_dict(private=False), "use": "sig", "alg": ALGORITHM} for key in keys]
         self._jwks = json.dumps({"keys": published}, separators=(",", ":")).encode()
+        self.published: Sequence[Jwk] = published
 
     @property
     def kid(self) -> str:
@@ -85,21 +87,49 @@ def write_key(path: Path, key: Jwk) -> None:
     Raises:
         StartFault: the file exists, or cannot be written.
     """
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
-        descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        try:
-            with os.fdopen(descriptor, "w", encoding="ascii") as file:
-                file.write(json.dumps(key, indent=2) + "\n")
-                file.flush()
-                os.fsync(file.fileno())
+        with _draft(path, key) as draft:
             os.link(draft, path)  # unlike a rename this never replaces a key
-        finally:
-            draft.unlink()
     except FileExistsError:
         raise StartFault(f"{path}: there is a key already; remove it first, or name another file") from None
     except OSError as error:
-        raise StartFault(f"{path}: the key cannot be written: {error.strerror}") from None
+        raise _unwritable(path, error) from None
+
+
+def rotate_key(path: Path, key: Jwk) -> SigningKeys:
+    """Let a new key sign from now on; of the keys before, that which signed stays published.
+
+    The file is the old one or the new one, whole, at every moment.
+
+    Raises:
+        StartFault: as ``load_key_file``, or the file cannot be written.
+    """
+    signed_before = load_key_file(path).published[0]
+    try:
+        with _draft(path, {"keys": [key, signed_before]}) as draft:
+            draft.replace(path)
+    except OSError as error:
+        raise _unwritable(path, error) from None
+    return load_key_file(path)
+
+
+@contextmanager
+def _draft(path: Path, content: Jwk) -> Iterator[Path]:
+    """Write a file beside the one that is meant, for its owner only and on the disk; it is gone at the end."""
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(descriptor, "w", encoding="ascii") as file:
+            file.write(json.dumps(content, indent=2) + "\n")
+            file.flush()
+            os.fsync(file.fileno())
+        yield draft
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def _unwritable(path: Path, error: OSError) -> StartFault:
+    return StartFault(f"{path}: the key cannot be written: {error.strerror}")
 
 
 def load_key_file(path: Path) -> SigningKeys:

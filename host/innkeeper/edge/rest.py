@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote
 
-from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest
 from innkeeper.contract.message import JSON
 from innkeeper.edge.answers import Answers, error_info
+from innkeeper.edge.door import Admission
 from innkeeper.edge.faults import NewId
 from innkeeper.edge.http import Exchange, Limits, Reply, status_json
 from innkeeper.edge.methods import METHODS, request_from_params
@@ -84,18 +84,19 @@ class PlainForm:
 
 
 class Rest:
-    """Answers the requests of the HTTP+JSON binding."""
+    """Answers the requests of the HTTP+JSON binding. ``unversioned`` is the version meant by one that names none."""
 
-    def __init__(self, service: Service, limits: Limits, *, new_id: NewId) -> None:
+    def __init__(self, service: Service, limits: Limits, *, new_id: NewId, unversioned: str = "1.0") -> None:
         self._service = service
         self._limits = limits
         self._answers = Answers(limits, new_id)
         self._form = PlainForm()
+        self._unversioned = unversioned
 
-    async def answer(self, exchange: Exchange, caller: Caller, tenant_id: str, route: Route) -> None:
+    async def answer(self, exchange: Exchange, admission: Admission, tenant_id: str, route: Route) -> None:
         """Do what path and method say, and send the answer. ``route`` has the request's HTTP method.
 
-        A body is read only where there is one to read, once version and tenant are known to be served.
+        A body is read only where there is one to read, once tenant and version are known to be served.
 
         Raises:
             Refusal: 415, 413 or 408 for the body, 503 when the host cannot take the request now.
@@ -104,8 +105,8 @@ class Rest:
         name = route.methods[exchange.method]
         method = METHODS[name]
         try:
-            check_version(exchange)
-            call = Call(self._service.get_tenant(tenant_id), caller, by_path=True)
+            call = Call(admission.tenant(tenant_id, self._service.find_tenant), admission.caller, by_path=True)
+            check_version(exchange, self._unversioned)
             if exchange.method == "POST":
                 params = await self._body(exchange, may_be_empty=name in SAID_BY_PATH)
             else:

@@ -23,13 +23,6 @@ FEW_PIECES: Final = 256
 """Of so many pieces an artifact is folded on the event loop; more of them are folded in a thread."""
 
 
-class NoSuchTenant(InvalidParams):
-    """Nothing is served under that name. A path with the name in it leads nowhere, hence the HTTP status."""
-
-    status, grpc_status = 404, "NOT_FOUND"
-    default = "unknown tenant"
-
-
 @dataclass(frozen=True, slots=True)
 class Call:
     """Who calls whom. ``by_path``: the path named the tenant, so that the answer may leave it out."""
@@ -84,16 +77,9 @@ class Service:
         self._engine = engine
         self._cards = cards
 
-    def get_tenant(self, tenant_id: str) -> Tenant:
-        """Return the tenant of that id.
-
-        Raises:
-            NoSuchTenant: none is served under it.
-        """
-        tenant = self._engine.find_tenant(tenant_id)
-        if tenant is None:
-            raise NoSuchTenant
-        return tenant
+    def find_tenant(self, tenant_id: str) -> Tenant | None:
+        """Return the served tenant of that id."""
+        return self._engine.find_tenant(tenant_id)
 
     async def send(self, call: Call, request: pb.SendMessageRequest) -> bytes:
         """Take a message; answer when its task has settled, or at once if the caller asked for that (§3.1.1)."""

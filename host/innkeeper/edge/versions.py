@@ -11,10 +11,10 @@ _SERVED: Final = re.compile(r"1\.0(\.\d{1,9})?", re.ASCII)
 _NAME: Final = "A2A-Version"
 
 
-def check_version(exchange: Exchange) -> None:
-    """Refuse a version that is not served; the header wins over the query parameter, and neither is fine.
+def check_version(exchange: Exchange, unversioned: str = "1.0") -> None:
+    """Refuse a version that is not served; the header wins over the query parameter.
 
-    Without a version it is the served one: no two versions share a method's name or a path.
+    Without either it is ``unversioned``. That may be the served one: no two share a method's name or a path.
 
     Raises:
         VersionNotSupported: the text names what is served.
@@ -22,5 +22,5 @@ def check_version(exchange: Exchange) -> None:
     asked = [value for value in exchange.header(b"a2a-version") if value]
     if not asked and exchange.query:
         asked = parse_qs(exchange.query.decode("latin-1")).get(_NAME, [])
-    if asked and (len(asked) > 1 or not _SERVED.fullmatch(asked[0])):
+    if len(asked) > 1 or not _SERVED.fullmatch((*asked, unversioned)[0]):
         raise VersionNotSupported("This version is not supported; served is 1.0")

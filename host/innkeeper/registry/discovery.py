@@ -25,7 +25,7 @@ GROUP: Final = f"innkeeper.v{CONTRACT}"
 _ANY_CONTRACT: Final = re.compile(r"innkeeper\.v([0-9]+)")
 HOST: Final = "innkeeper"
 
-RESERVED: Final = frozenset({"agents", "call", "doctor", "keys", "new", "plugins", "serve"})
+RESERVED: Final = frozenset({"agents", "call", "doctor", "keys", "new", "plugins", "serve", "token"})
 """The commands of innkeeper: a plugin's name is a command of its own, so it may be none of these."""
 
 

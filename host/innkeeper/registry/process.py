@@ -31,6 +31,11 @@ def run_process(main: Coroutine[Any, Any, int]) -> int:
             _end_if_any(1, runner.run(_part()), error)
             raise
         _end_if_any(code, runner.run(_part()))
+    return parting(code)
+
+
+def parting(code: int) -> int:
+    """Return the exit code of a process that may end by itself; end it here and now where a thread would keep it."""
     _end_if_any(code, _busy_threads())
     return code
 

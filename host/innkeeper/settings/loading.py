@@ -12,7 +12,7 @@ from pydantic_core import ErrorDetails
 from pydantic_settings import EnvSettingsSource
 
 from innkeeper.settings.expansion import Expansion
-from innkeeper.settings.table import Settings, TenantSettings, exposed_binds
+from innkeeper.settings.table import Settings, TenantSettings, mode_faults
 from innkeeper.settings.values import split_bind
 
 DEFAULT_FILE: Final = "innkeeper.toml"
@@ -68,12 +68,12 @@ def load_settings(config: Path | None, environ: Mapping[str, str], cwd: Path) ->
     for table, fields in _Environment({name: ours[name] for name in _variables() if name in ours})().items():
         if isinstance(values.setdefault(table, {}), dict):
             values[table].update(fields)
-    faults += _exposed(values)
+    faults += _faults_of_mode(values)
     expansion = Expansion(environ)
     try:
         settings = Settings(**_with_tenants_expanded(values, expansion))
     except ValidationError as error:
-        details = error.errors(include_url=False)  # those without a place are in _exposed
+        details = error.errors(include_url=False)  # those without a place are in _faults_of_mode
         faults += [expansion.redacted(_line(detail, ours)) for detail in details if detail["loc"]]
     faults += [f"environment {name}: not set, but tenants refer to it" for name in dict.fromkeys(expansion.unset)]
     if faults:
@@ -136,12 +136,17 @@ def _misplaced_secrets(values: Values) -> Iterator[str]:
             yield f"{table}.{field}: a secret does not belong into a file; set {_variable(table, field)}"
 
 
-def _exposed(values: Values) -> tuple[str, ...]:
-    """Judge the binds although other fields may be at fault."""
+def _faults_of_mode(values: Values) -> tuple[str, ...]:
+    """Judge the way in although other fields may be at fault."""
     tables = [values.get(name) for name in ("auth", "host")]
     auth, host = (table if isinstance(table, dict) else {} for table in tables)
     binds = host.get("bind", ())
-    return exposed_binds(auth.get("mode", "open"), tuple(filter(_is_bind, binds if isinstance(binds, list) else ())))
+    return mode_faults(
+        auth.get("mode", "open"),
+        tuple(filter(_is_bind, binds if isinstance(binds, list) else ())),
+        host.get("public_url"),
+        auth.get("gateway_origins"),
+    )
 
 
 def _is_bind(value: object) -> bool:

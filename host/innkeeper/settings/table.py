@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import (
     AfterValidator,
     BaseModel,
-    BeforeValidator,
     ConfigDict,
     Field,
     SecretStr,
@@ -30,17 +29,11 @@ from innkeeper.settings.values import (
     Origins,
     PositiveDuration,
     Text,
+    Texts,
     TurnCount,
     is_loopback,
     split_bind,
 )
-
-
-def _served_mode(value: object) -> object:
-    if value != "open":
-        raise ValueError('this version serves the mode "open" only')
-    return value
-
 
 PluginTables = Annotated[Mapping[Id, Mapping[str, Any]], AfterValidator(MappingProxyType)]
 """Tables of plugins by name, as written: ``${NAME}`` in them is replaced when a plugin's context is made."""
@@ -90,8 +83,39 @@ class Card(_Table):
 class Auth(_Table):
     """Who may come in, and the key that signs for the host."""
 
-    mode: Annotated[Literal["open"], BeforeValidator(_served_mode)] = Field(
-        default="open", description="Who may come in. open: everybody, on loopback addresses only."
+    mode: Literal["gateway", "token", "open"] = Field(
+        default="open",
+        description=(
+            "Who may come in. gateway: whom a trusted gateway has signed for; token: who has a token of this host; "
+            "open: everybody, on loopback addresses only."
+        ),
+    )
+    gateway_origins: Texts = Field(
+        default=(), description='The trusted gateways, each by its origin, such as "https://gateway.example.com".'
+    )
+    audience: str = Field(
+        default="", description="What gateways' tokens must name as their audience. Default: public_url + /a2a."
+    )
+    identity_claim: Text = Field(
+        default="https://loopingai.org/identity", description="The claim of gateways' tokens that says who calls."
+    )
+    tenant_claim: Text = Field(
+        default="https://loopingai.org/tenant", description="The claim of gateways' tokens that says who is called."
+    )
+    token_max_life: PositiveDuration = Field(
+        default=timedelta(minutes=15), description="How long gateways' tokens may live."
+    )
+    token_overlap: Duration = Field(
+        default=timedelta(hours=24), description="How long a rotated token of this host works beside the new one."
+    )
+    allow_loopback_http: bool = Field(
+        default=False, description="Whether gateways may be at http:// on loopback, for tests and development."
+    )
+    advertise_security_schemes: bool | None = Field(
+        default=None, description="Whether cards say how to come in. Default: in token mode only."
+    )
+    public_tenant_cards: bool | None = Field(
+        default=None, description="Whether everybody may read the cards of tenants. Default: in open mode only."
     )
     signing_key_file: Path = Field(
         default=Path("signing-key.json"), description="The key that signs cards: a file with a JWK or a JWK Set."
@@ -195,18 +219,24 @@ class Settings(BaseSettings):
         return (init_settings,)
 
     @model_validator(mode="after")
-    def _open_mode_stays_at_home(self) -> Self:
-        if faults := exposed_binds(self.auth.mode, self.host.bind):
+    def _mode_has_what_it_needs(self) -> Self:
+        if faults := mode_faults(self.auth.mode, self.host.bind, self.host.public_url, self.auth.gateway_origins):
             raise ValueError("\n".join(faults))
         return self
 
 
-def exposed_binds(mode: object, binds: tuple[str, ...]) -> tuple[str, ...]:
-    """Say which binds others than this machine could reach although everybody may come in."""
-    if mode != "open":
-        return ()
-    return tuple(
-        f'host.bind = {bind!r}: not a loopback address, but auth.mode is "open", which lets everybody in'
-        for bind in binds
-        if not is_loopback(split_bind(bind)[0])
-    )
+def mode_faults(mode: object, binds: tuple[str, ...], public_url: object, gateway_origins: object) -> tuple[str, ...]:
+    """Say what does not go with the way in: one that is open to others than this machine, or lacks what it checks."""
+    exposed = [bind for bind in binds if not is_loopback(split_bind(bind)[0])]
+    if mode == "open":
+        return tuple(
+            f'host.bind = {bind!r}: not a loopback address, but auth.mode is "open", which lets everybody in'
+            for bind in exposed
+        )
+    faults: list[str] = []
+    if not public_url and (mode == "gateway" or (mode == "token" and exposed)):
+        why = "tokens are made for it" if mode == "gateway" else f"{exposed[0]!r} is no name that others know it by"
+        faults.append(f"host.public_url: required, as {why}")
+    if mode == "gateway" and not gateway_origins:
+        faults.append('auth.gateway_origins: required, as auth.mode is "gateway"; name the gateways that are trusted')
+    return tuple(faults)

@@ -119,6 +119,11 @@ def _list(value: object) -> object:
     return value
 
 
+def _list_of_any(value: object) -> object:
+    """Take a text for a list with nothing else in it."""
+    return [value] if isinstance(value, str) else _list(value)
+
+
 def _number(value: object) -> object:
     if isinstance(value, bool):
         raise ValueError("expected is a whole number")  # noqa: TRY004 - pydantic collects ValueErrors
@@ -136,6 +141,7 @@ TurnCount = Annotated[Count, _unit("turns")]
 Attempts = Annotated[Count, _unit("attempts")]
 Bytes = Annotated[Count, _unit("bytes")]
 Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[tuple[Text, ...], BeforeValidator(_list_of_any)]
 Id = Annotated[str, AfterValidator(_tenant_id)]
 Bind = Annotated[str, AfterValidator(_bind)]
 BaseUrl = Annotated[str, AfterValidator(_base_url)]

@@ -10,7 +10,6 @@ import anyio
 
 from innkeeper.contract.errors import StartFault
 from innkeeper.ports.events import EventSink
-from innkeeper.ports.store import Store
 from innkeeper.store.connection import Connection, connect
 from innkeeper.store.data_dir import DATABASE, make_private_directory, make_private_file, sole_use
 from innkeeper.store.faults import start_fault
@@ -28,7 +27,7 @@ READERS: Final = 3
 
 
 @asynccontextmanager
-async def open_store(data_dir: Path, sink: EventSink) -> AsyncIterator[Store]:
+async def open_store(data_dir: Path, sink: EventSink) -> AsyncIterator[SqliteStore]:
     """Open the store in a directory that is made where it is missing, and close it again.
 
     On leaving, what has been submitted is written first.
@@ -50,7 +49,7 @@ async def open_store(data_dir: Path, sink: EventSink) -> AsyncIterator[Store]:
             await owned.aclose()
 
 
-async def _open(database: Path, sink: EventSink, owned: AsyncExitStack) -> Store:
+async def _open(database: Path, sink: EventSink, owned: AsyncExitStack) -> SqliteStore:
     steps = migrations()
 
     async def own(prepared: Callable[[sqlite3.Connection], None]) -> Connection:

@@ -7,6 +7,7 @@ from innkeeper.ports.events import Committed, Event, State
 from innkeeper.ports.store import Admission, Admitted, Ending, TurnRecord
 from innkeeper.store import admission as admissions
 from innkeeper.store import turn_writes
+from innkeeper.store.api_tokens import SqliteApiTokens
 from innkeeper.store.own_tasks import SqliteOwnTasks
 from innkeeper.store.readers import Readers
 from innkeeper.store.records import turn_from_row
@@ -19,6 +20,7 @@ class SqliteStore:
     def __init__(self, readers: Readers, writer: Writer) -> None:
         self._readers = readers
         self._writer = writer
+        self.api_tokens = SqliteApiTokens(readers)
 
     @property
     def failing(self) -> bool:

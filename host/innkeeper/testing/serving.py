@@ -7,7 +7,7 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from innkeeper.app.serve import serve
+from innkeeper.app.serve import Listening, serve
 from innkeeper.settings import load_settings
 from innkeeper.testing.setup import Setup
 
@@ -23,8 +23,8 @@ def main(arguments: Sequence[str]) -> int:
     return serve(settings, announce=_announce, entry_points=setup.entry_points())
 
 
-def _announce(url: str, tenants: Sequence[str], _: Sequence[str]) -> None:
-    print(json.dumps({"url": url, "tenants": [*tenants]}))  # noqa: T201 - the line that the test reads
+def _announce(listening: Listening) -> None:
+    print(json.dumps({"url": listening.base_url, "tenants": [*listening.tenants]}))  # noqa: T201 - the line that the test reads
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from innkeeper import Caller, TurnEvent
 from innkeeper.registry.assembly import Surroundings, load_registry
 from innkeeper.registry.contexts import reaching
 from innkeeper.registry.facade import Hooks
-from innkeeper.registry.outgoing import SharedClient
+from innkeeper.registry.outgoing import Clients
 from innkeeper.registry.tenants import implementations_at
 from innkeeper.settings import load_settings
 from innkeeper.store.plugin_databases import PluginDatabases
@@ -171,7 +171,7 @@ def journal(tmp_path):
 
     def run(*arguments: str):
         settings = load_settings(None, {"INNKEEPER_HOST__PUBLIC_URL": "http://127.0.0.1"}, tmp_path)
-        data, client = PluginDatabases(settings.host.data_dir), SharedClient()
+        data, client = PluginDatabases(settings.host.data_dir), Clients()
         registry = asyncio.run(load_registry(settings, Surroundings({}, client, data)))
         plugin = registry.stock.plugins["journal"]
         context, _ = registry.stock.contexts.make(plugin, None)
