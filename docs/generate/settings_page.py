@@ -57,7 +57,7 @@ def _table(model: Any) -> str:
 
 def _default(field: FieldInfo) -> str:
     value = field.default
-    if value is None:
+    if value is None or field.default_factory is not None:
         return ""
     if isinstance(value, timedelta):
         return f'`"{value.total_seconds():g}s"`'

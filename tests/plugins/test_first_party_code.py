@@ -7,17 +7,26 @@ from pathlib import Path
 
 import pytest
 
-import innkeeper
+import innkeeper.testing
 from innkeeper.contract.hooks import HOOKS
 
 ROOT = Path(__file__).parents[2]
 PROJECTS = sorted(found.parent for kind in ("plugins", "examples") for found in ROOT.glob(f"{kind}/*/pyproject.toml"))
 
 
-def modules(project: Path) -> Iterator[ast.Module]:
+FRONT_DOOR = {("innkeeper", name) for name in innkeeper.__all__}
+KIT = {("innkeeper.testing", name) for name in innkeeper.testing.__all__}
+
+
+def modules(project: Path, *, tests: bool = False) -> Iterator[ast.Module]:
     for file in project.rglob("*.py"):
-        if "tests" not in file.relative_to(project).parts:
+        if ("tests" in file.relative_to(project).parts) is tests:
             yield ast.parse(file.read_text(encoding="utf-8"))
+
+
+def imported_of_innkeeper(project: Path, *, tests: bool = False) -> set[tuple[str, str | None]]:
+    found = {each for module in modules(project, tests=tests) for each in imported(module)}
+    return {each for each in found if each[0].split(".")[0] == "innkeeper"}
 
 
 def imported(module: ast.Module) -> Iterator[tuple[str, str | None]]:
@@ -40,9 +49,17 @@ def implemented(module: ast.Module) -> Iterator[str]:
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
 def test_of_innkeeper_a_plugin_imports_what_the_front_door_offers(project):
-    ours = [each for module in modules(project) for each in imported(module) if each[0].split(".")[0] == "innkeeper"]
+    ours = imported_of_innkeeper(project)
     assert ours
-    assert [each for each in ours if each[0] != "innkeeper" or each[1] not in innkeeper.__all__] == []
+    assert ours - FRONT_DOOR == set()
+
+
+@pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)
+def test_a_plugin_is_tested_with_what_any_author_has_and_checked_in_every_way(project):
+    ours = imported_of_innkeeper(project, tests=True)
+    assert ("innkeeper.testing", "check_plugin") in ours
+    assert ours - FRONT_DOOR - KIT == set()
+    assert list(project.rglob("conftest.py")) == []
 
 
 @pytest.mark.parametrize("project", PROJECTS, ids=lambda project: project.name)

@@ -133,7 +133,7 @@ async def test_a_plugin_that_hangs_at_import_is_left_behind(install, opened, mon
         tenants, registry = await opened("[host]\non_broken_plugin = 'quarantine'")
         assert tenants["good"].plugins == ("good",)
         assert [blame.reason for blame in registry.blames.of_plugins] == ["import of hanging took longer than 0.5 s"]
-        assert registry.strays.names() == ("import of hanging",)
+        assert registry.strays.names() == ("import of hanging, plugin 'hanging'",)
     finally:
         release.set()
     await all_gone_of(registry.strays)

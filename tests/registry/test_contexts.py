@@ -8,6 +8,7 @@ from importlib import metadata
 import httpx
 import pytest
 
+from innkeeper.contract.errors import StartFault
 from innkeeper.contract.plugin import UnknownTenant
 from innkeeper.registry.assembly import load_registry
 from innkeeper.registry.contexts import reaching
@@ -120,3 +121,28 @@ async def test_no_plugin_closes_the_shared_client(monkeypatch):
     assert (await client.get("http://there.test/")).status_code == 200
     await client.end()
     assert client.is_closed
+
+
+PARTIAL = """
+from innkeeper import Agent, Config as Base, hookimpl
+class Config(Base):
+    key: str
+async def answer(turn):
+    return turn.plugin.config.key
+@hookimpl
+def register_agents({argument}):
+    return Agent('partial', answer)
+"""
+
+
+@pytest.mark.parametrize(("argument", "starts"), [("", True), ("plugin", False)])
+async def test_a_configuration_may_be_complete_at_the_tenant_only(install, tmp_path, surroundings, argument, starts):
+    install("partial", PARTIAL.format(argument=argument))
+    (tmp_path / "innkeeper.toml").write_text("[tenants.partial.plugins.partial]\nkey = 'x'")
+    found = [each for dist in metadata.distributions(path=[str(tmp_path)]) for each in dist.entry_points]
+    loading = load_registry(load_settings(None, {}, tmp_path), surroundings, entry_points=found)
+    if starts:
+        assert (await loading).tenants["partial"].plugin.config.key == "x"
+    else:
+        with pytest.raises(StartFault, match=r"plugins\.partial\.key: Field required"):
+            await loading

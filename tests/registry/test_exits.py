@@ -86,7 +86,8 @@ def test_the_log_names_the_task_and_its_owner(make: Any, caplog: pytest.LogCaptu
 
     on_a_loop(guest)
     (record,) = caplog.records
-    assert record.getMessage() == "task child of guest raised SystemExit(3), which ends this task alone"
+    assert record.getMessage().startswith("task child of guest raised SystemExit: 3 (")
+    assert record.getMessage().endswith("), which ends this task alone")
     assert record.levelno == logging.WARNING
 
 

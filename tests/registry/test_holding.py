@@ -164,3 +164,20 @@ async def test_who_is_in_a_hurry_waits_for_the_grace_only(holding, caplog):
     async with asyncio.timeout(10):
         await leaving
     assert "being held or left: took longer" in caplog.text
+
+
+async def test_who_is_in_a_hurry_from_the_start_lets_what_leaves_at_once_leave(holding, charges):
+    left = []
+
+    @asynccontextmanager
+    async def lifespan() -> AsyncIterator[None]:
+        yield
+        await asyncio.sleep(0)
+        left.append(True)
+
+    held = holding(lifespan)
+    assert await held.enter() is None
+    hurry = asyncio.Event()
+    hurry.set()
+    await held.leave(hurry)
+    assert (left, charges.counts) == ([True], {})

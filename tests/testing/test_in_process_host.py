@@ -1,7 +1,9 @@
 """The host of plugin tests: asked by plain and by async tests, and as real as a served one."""
 
 import asyncio
+import json
 import logging
+from dataclasses import replace
 from datetime import UTC, datetime
 
 import anyio
@@ -15,6 +17,9 @@ from innkeeper.testing.setup import Setup
 pytestmark = pytest.mark.innkeeper(plugins=["hello"])
 NOTEBOOK = {"settings": {"tenants": {"notebook": {"use": ["recall", "workspace"]}}}}
 with_notebook = pytest.mark.innkeeper(plugins=["notebook", "recall", "workspace"], **NOTEBOOK)
+
+
+TWO_JOURNALS = {"tenants": {each: {"agent": "test-echo", "use": ["journal"]} for each in ("one", "other")}}
 
 
 def test_a_plain_test_says_something_and_waits_for_the_reply(send):
@@ -169,6 +174,79 @@ def test_the_summary_of_a_plugin_is_asked_for(host):
 
 def test_pages_of_the_host_are_asked_in_process(host):
     assert host.request("GET", "/readyz").result().json() == {"status": "ready"}
+
+
+@pytest.mark.innkeeper(plugins=["journal"], settings=TWO_JOURNALS)
+def test_pages_are_asked_as_a_caller_with_tenants(host, make_caller):
+    def shown(**visitor) -> list[str]:
+        page = host.request("GET", "/plugins/journal/", **visitor).result().text
+        return [tenant for tenant in ("one", "other") if f'href="{tenant}/"' in page]
+
+    assert shown() == ["one", "other"]
+    assert shown(caller=make_caller("bob"), tenants=["other"]) == ["other"]
+    assert shown(tenants=[]) == []
+    with pytest.raises(LookupError, match="no tenant 'nobody'; there are: one, other"):
+        shown(tenants=["nobody"])
+
+
+WHO = """
+import json
+from innkeeper import hookimpl
+
+@hookimpl
+def web_app():
+    async def app(scope, receive, send):
+        if scope["type"] == "http":
+            body = json.dumps([scope["innkeeper.caller"].key, scope["innkeeper.tenants"]]).encode()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": body})
+
+    return app
+"""
+
+
+def test_pages_hear_who_asks(install, tmp_path, make_caller):
+    install("who", WHO)
+    with InProcessHost(Setup(plugins=("who", "hello")), tmp_path) as host:
+        assert host.request("GET", "/plugins/who/").result().json() == ["alice", ["hello", "test-echo"]]
+        asked = host.request("GET", "/plugins/who/", caller=make_caller("bob"), tenants=["hello"])
+        assert asked.result().json() == ["bob", ["hello"]]
+
+
+@pytest.mark.innkeeper(plugins=["journal"], settings=TWO_JOURNALS)
+def test_listeners_hear_events_that_are_made_by_hand(host):
+    told = TurnEvent(1, "t1", "s1", "status", datetime(2026, 1, 1, tzinfo=UTC), {})
+    for seq in (1, 2):
+        host.tell(replace(told, seq=seq), tenant="other").result()
+        count = host.run(host.plugin("journal", tenant="other").db.fetch_one, "SELECT count(*) FROM entries")
+        assert count.result() == (seq,)
+    assert host.events == ()
+
+
+@pytest.mark.innkeeper(plugins=["journal"], settings=TWO_JOURNALS)
+@pytest.mark.anyio
+async def test_commands_run_on_the_data_of_the_host(host):
+    await host.send("hi", tenant="one")
+    await host.caught_up()
+    shown = await host.command("journal", "show", "--tenant", "one", "--limit", "1", "--json")
+    assert (shown.exit_code, json.loads(shown.output)["kind"]) == (0, "status")
+    assert (await host.command("journal", "show", "--tenant", "other")).output == ""
+    with pytest.raises(LookupError, match="no plugin 'jornal' is installed"):
+        await host.command("jornal")
+    with pytest.raises(StartFault, match="brings no commands"):
+        await host.command("hello")
+
+
+@pytest.mark.innkeeper(plugins=["journal"])
+def test_faults_of_a_start_are_what_the_host_complains_of(start_faults):
+    faults = start_faults(settings={"plugins": {"journal": {"keep": "7", "prune_every": "no"}}})
+    assert [fault.split(" = ")[0] for fault in faults] == [
+        "plugin 'journal': plugins.journal.keep",
+        "plugin 'journal': plugins.journal.prune_every",
+    ]
+    (unknown,) = start_faults(settings={"hots": {}})
+    assert "did you mean host?" in unknown
+    assert start_faults() == ()
 
 
 def test_a_turn_that_hangs_is_told_from_one_that_fails(host):

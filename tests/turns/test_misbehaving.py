@@ -185,3 +185,23 @@ async def test_what_an_executor_says_too_much_does_not_keep_its_task_from_ending
     async with engine_with(Agent("t", SaysTooMuch())) as bench:
         with anyio.fail_after(10):
             assert (await bench.ask("go"))["state"] == "completed"
+
+
+class Ends(Exception):
+    """An error of which every word ends the process."""
+
+    def __str__(self) -> str:
+        raise SystemExit(3)
+
+    __repr__ = __str__
+
+
+async def test_an_error_that_cannot_be_put_into_words_fails_its_turn_alone(engine_with: Any) -> None:
+    async def raises(turn: Turn) -> str:
+        if turn.text == "bad":
+            raise Ends
+        return "fine"
+
+    async with engine_with(Agent("t", raises)) as bench:
+        assert (await bench.ask("bad"))["state"] == "failed"
+        assert (await bench.ask("good"))["text"] == "fine"

@@ -1,12 +1,14 @@
-from types import SimpleNamespace
-from typing import cast
-
 import pytest
 
-from innkeeper import Turn
-from innkeeper_doorkeeper import should_handle_turn
+from innkeeper.testing import check_plugin
 
 
-@pytest.mark.parametrize(("text", "handled"), [("Ada", True), ("psst, Ada", False), ("PSST", False), ("a psst", True)])
-def test_only_whispers_are_declined(text: str, handled: bool) -> None:
-    assert should_handle_turn(cast("Turn", SimpleNamespace(text=text))) is handled
+@pytest.mark.innkeeper(plugins=["doorkeeper"])
+def test_only_whispers_are_declined(send):
+    for text, gates in {"Ada": (), "psst, Ada": ("doorkeeper",), "PSST": ("doorkeeper",), "a psst": ()}.items():
+        reply = send(text).result()
+        assert (reply.declined_by, reply.text) == (gates, "" if gates else text)
+
+
+def test_it_is_a_plugin_in_every_way():
+    check_plugin("doorkeeper").raise_if_any()

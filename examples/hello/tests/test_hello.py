@@ -1,14 +1,12 @@
-from types import SimpleNamespace
-from typing import cast
-
 import pytest
 
-from innkeeper import Turn
-from innkeeper_hello import greet, register_agents
+from innkeeper.testing import check_plugin
 
 
-@pytest.mark.anyio
-@pytest.mark.parametrize("anyio_backend", ["asyncio"])
-async def test_hello_greets_whoever_is_named() -> None:
-    turn = cast("Turn", SimpleNamespace(text="Ada"))
-    assert await register_agents().handler(turn) == await greet(turn) == "Hello, Ada"
+@pytest.mark.innkeeper(plugins=["hello"])
+def test_hello_greets_whoever_is_named(send):
+    assert send("Ada").result().text == "Hello, Ada"
+
+
+def test_it_is_a_plugin_in_every_way():
+    check_plugin("hello").raise_if_any()

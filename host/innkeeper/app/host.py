@@ -17,6 +17,7 @@ from innkeeper.contract.errors import StartFault
 from innkeeper.contract.message import JSON
 from innkeeper.edge.app import ASGI, EdgeApp, Limits, Receive, Scope, Send, origins_from_urls
 from innkeeper.edge.cards import Cards
+from innkeeper.edge.door import Door
 from innkeeper.edge.executor import runner_from_executor
 from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
 from innkeeper.edge.service import Service
@@ -44,7 +45,8 @@ class Host:
     It is an ASGI application for HTTP. ``bound`` are the addresses that it is bound to in fact (a port 0 resolved),
     where they are known. ``environ`` is what plugins and their settings read of the environment, ``world`` where time
     and ids come from. In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the
-    path. ``listen`` is told of every committed event. ``start`` and ``stop`` must be called from the same task.
+    path. ``listen`` is told of every committed event, ``door`` is instead of the one that the settings ask for.
+    ``start`` and ``stop`` must be called from the same task.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Host:
         safe_mode: bool = False,
         entry_points: Iterable[EntryPoint] | None = None,
         listen: EventSink | None = None,
+        door: Door | None = None,
     ) -> None:
         self._settings = settings
         self._base_url = base_url.rstrip("/")
@@ -68,6 +71,7 @@ class Host:
         self._limits = Limits(body_bytes=settings.wire.body_bytes)
         self._entry_points = entry_points
         self._listen = listen
+        self._door = door
         self._resources = AsyncExitStack()
         self._store: Store | None = None
         self._engine: Engine | None = None
@@ -171,6 +175,8 @@ class Host:
             store = await self._resources.enter_async_context(open_store(data_dir, self._published))
             auth = self._settings.auth
             entrance = entrance_from_settings(auth, self._base_url, store.api_tokens, self._world)
+            if self._door is not None:
+                entrance = Entrance(self._door, self._door)
         if faults or registry is None or cards is None or store is None:
             raise StartFault(*faults)
         self._web_apps = WebApps(registry, self._limits)

@@ -1,7 +1,7 @@
 """The command line: one module per verb, imported when the verb is asked for."""
 
 import importlib
-from typing import Final
+from typing import Any, Final
 
 import click
 
@@ -26,6 +26,15 @@ class Verbs(click.Group):
             return find_plugin_command(ctx, cmd_name)
         command: click.Command = getattr(importlib.import_module(f"innkeeper.cli.{cmd_name}"), cmd_name)
         return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; what Innkeeper raises on purpose is a line on stderr, in commands of plugins too."""
+        from innkeeper.contract.errors import InnkeeperError
+
+        try:
+            return super().invoke(ctx)
+        except InnkeeperError as error:
+            raise click.ClickException(str(error)) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -51,7 +51,7 @@ def plugin(name: str, kind: str | None, directory: Path) -> None:
             (folder / path).write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"{folder}: {error.strerror}") from error
-    click.echo(f"{folder} is written. Next:\n  cd {folder}\n  pip install --editable . --group dev\n  pytest")
+    click.echo(f"{folder} is written. Next:\n  cd {folder}\n  pip install --editable . pytest mypy ruff\n  pytest")
 
 
 def _words(name: str, kind: str) -> dict[str, str]:

@@ -116,7 +116,7 @@ async def _load(
         record = refused.record
         blames.add(Blame(refused.reason, record.name, distribution=f"{record.distribution} {record.version}"))
     for plugin in loaded.plugins:
-        if lacking := [name for name in plugin.requires if not environ.get(name)]:
+        if lacking := [name for name in dict.fromkeys(plugin.requires) if not environ.get(name)]:
             blames.add(Blame(f"requires {', '.join(lacking)} in the environment", plugin.name))
     return {plugin.name: plugin for plugin in loaded.plugins if not blames.barred(plugin.name)}
 
@@ -124,12 +124,14 @@ async def _load(
 def _host_contexts(plugins: Iterable[LoadedPlugin], contexts: Contexts, blames: Blames) -> dict[str, PluginContext]:
     """Make the contexts at host scope, of the plugins that have something to be asked there.
 
-    Others may have a configuration that is complete at each tenant only.
+    A configuration that none of that looks at may be complete at each tenant only.
     """
     made: dict[str, PluginContext] = {}
     for plugin in plugins:
-        if any(each.hook in HOST_HOOKS for each in plugin.hooks):
-            context, faults = contexts.make(plugin, None)
+        asked = [each for each in plugin.hooks if each.hook in HOST_HOOKS]
+        if asked:
+            looked_at = any("plugin" in each.argnames for each in asked)
+            context, faults = contexts.make(plugin, None, needs_config=looked_at)
             for fault in faults:
                 blames.add(Blame(fault, plugin.name))
             if context is not None:

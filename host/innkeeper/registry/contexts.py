@@ -52,11 +52,16 @@ class Contexts:
         self._data = data
         self._made: dict[tuple[str, str], PluginContext] = {}
 
-    def make(self, plugin: LoadedPlugin, tenant: str | None) -> tuple[PluginContext | None, tuple[str, ...]]:
-        """Make the context of a plugin at a tenant, or at host scope; None if its configuration is at fault."""
+    def make(
+        self, plugin: LoadedPlugin, tenant: str | None, *, needs_config: bool = True
+    ) -> tuple[PluginContext | None, tuple[str, ...]]:
+        """Make the context of a plugin at a tenant, or at host scope; None if its configuration is at fault.
+
+        With ``needs_config`` False a configuration at fault is None instead.
+        """
         source = source_from_settings(self._settings, plugin.name, tenant)
         config, faults = validated(plugin.config, source, self._environ)
-        if faults:
+        if faults and needs_config:
             return None, faults
         context = PluginContext(
             name=plugin.name,

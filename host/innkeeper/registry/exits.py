@@ -6,6 +6,7 @@ import logging
 from collections.abc import Coroutine, Generator
 from typing import Any, TypeVar
 
+from innkeeper.registry.described import described
 from innkeeper.registry.watchdog import Owner, Stepped, current_owner
 
 log = logging.getLogger(__name__)
@@ -17,7 +18,7 @@ class ForeignExit(RuntimeError):
     """Stands in for a raise that would end the task, loop or process of whoever asks for the result."""
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(f"foreign code raised {error!r}")
+        super().__init__(f"foreign code raised {described(error)}")
 
 
 def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
@@ -56,7 +57,9 @@ async def _contained(work: Coroutine[Any, Any, T], owner: Owner | None) -> T:
     except (SystemExit, KeyboardInterrupt) as error:
         task = asyncio.current_task()
         whose = f" of {owner.name}" if owner else ""
-        log.warning("task %s%s raised %r, which ends this task alone", task and task.get_name(), whose, error)
+        log.warning(
+            "task %s%s raised %s, which ends this task alone", task and task.get_name(), whose, described(error)
+        )
         raise ForeignExit(error) from error
 
 

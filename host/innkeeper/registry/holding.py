@@ -64,7 +64,7 @@ class Holding:
         hurried = asyncio.ensure_future(hurry.wait())
         await asyncio.wait((self._foreign.task, hurried), timeout=self._deadline, return_when=asyncio.FIRST_COMPLETED)
         hurried.cancel()
-        if not self._foreign.task.done():
+        if not await self._foreign.wait(self._grace if hurry.is_set() else 0):
             await self._foreign.stop(self._grace)
             self._log(self._outcome(self._foreign))
         elif not self._foreign.finished:

@@ -109,11 +109,12 @@ async def _in_thread(
 ) -> LoadedPlugin | Sequence[str]:
     """Import and look at a plugin, whose code may do anything meanwhile."""
     name = f"import of {record.entry_point}"
+    stray = f"{name}, plugin {record.name!r}"
     outcome: Outcome[LoadedPlugin | Sequence[str]] = await run_foreign(
-        lambda: run_in_thread(load, name=name, strays=strays, owner=record.name),
+        lambda: run_in_thread(load, name=stray, strays=strays, owner=record.name),
         deadline=deadline,
         grace=0,
-        name=name,
+        name=stray,
         strays=strays,
     )
     match outcome:

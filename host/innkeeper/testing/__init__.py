@@ -1,7 +1,8 @@
 """What the author of a plugin tests it with: a host in the test's process, or a live one, and checks of the whole.
 
-The fixtures ``host``, ``live_host``, ``send``, ``caller``, ``make_caller`` and ``fake_clock`` come with the package:
-pytest finds them by itself, see ``innkeeper.testing.pytest_plugin``. Nothing here is imported before it is used.
+The fixtures ``host``, ``live_host``, ``send``, ``caller``, ``make_caller``, ``start_faults`` and ``fake_clock`` come
+with the package: pytest finds them by itself, see ``innkeeper.testing.pytest_plugin``. Nothing here is imported before
+it is used.
 """
 
 import importlib

@@ -9,6 +9,8 @@ from typing import Any, Final, Self, TypeVar, final
 
 import anyio
 import httpx
+from anyio import to_thread
+from click.testing import Result
 
 from innkeeper.app.host import Host
 from innkeeper.contract.caller import Caller
@@ -25,6 +27,7 @@ from innkeeper.registry.fanout import Fault
 from innkeeper.registry.tenants import Tenant
 from innkeeper.testing.asking import Asking
 from innkeeper.testing.clock import FakeClock
+from innkeeper.testing.commanding import run_command
 from innkeeper.testing.held import HeldHost
 from innkeeper.testing.pending import LoopThread, Pending
 from innkeeper.testing.reply import Reply
@@ -32,11 +35,10 @@ from innkeeper.testing.rerouted import rerouted_tool, rerouted_workspace
 from innkeeper.testing.samples import Said, make_caller, message_of
 from innkeeper.testing.setup import Setup
 from innkeeper.testing.tenancy import sole_tenant
+from innkeeper.testing.visitors import BASE_URL, Visitor, VisitorDoor
 from innkeeper.turns.plugins import turn_event
 
 T = TypeVar("T")
-
-BASE_URL: Final = "http://127.0.0.1"
 
 START_SECONDS: Final = 75.0
 """How long a host may take to start: longer than any one hook."""
@@ -123,12 +125,7 @@ class InProcessHost:
 
     def caught_up(self) -> Pending[None]:
         """Wait until ``on_turn_event`` has been told of everything so far."""
-
-        async def close() -> None:
-            for tenant in self._held.host.tenants.values():
-                await tenant.hooks.close()
-
-        return self._run(close(), "on_turn_event")
+        return self._run(self._tell((), self._held.host.tenants.values()), "on_turn_event")
 
     # --- hooks that are asked outside of turns ------------------------------------------------------------------------
 
@@ -145,6 +142,10 @@ class InProcessHost:
         """Ask for a summary of messages of a session, oldest first; None if no plugin makes one."""
         talk, told = self._asking(tenant, context, caller), self._messages(messages)
         return self._run(talk.tenant.hooks.summarize_messages(talk.session, told), "summarize_messages")
+
+    def tell(self, *events: TurnEvent, tenant: str = "") -> Pending[None]:
+        """Tell ``on_turn_event`` of events made by hand, and wait until every listener has heard them."""
+        return self._run(self._tell(events, [self.tenant(tenant)]), "on_turn_event")
 
     def tools(self, *, tenant: str = "", context: str = "", caller: Caller | None = None) -> Pending[dict[str, Tool]]:
         """Ask for the tools that a turn of this session would have, by name."""
@@ -210,15 +211,30 @@ class InProcessHost:
                 return each.context
         raise LookupError(f"tenant {at.id!r} uses no plugin {name!r} that has a hook; it uses {', '.join(at.plugins)}")
 
-    def request(self, method: str, path: str, **options: Any) -> Pending[httpx.Response]:
-        """Send an HTTP request to the host as httpx does; ``path`` is one of the host, such as "/readyz"."""
+    def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        caller: Caller | None = None,
+        tenants: Iterable[str] | None = None,
+        **options: Any,
+    ) -> Pending[httpx.Response]:
+        """Send an HTTP request to the host as httpx does; ``path`` is one of the host, such as "/plugins/mine/".
 
-        async def ask() -> httpx.Response:
-            transport = httpx.ASGITransport(self._held.host)
-            async with httpx.AsyncClient(transport=transport, base_url=BASE_URL) as http:
-                return await http.request(method, path, **options)
+        It comes from the caller, who may address these ``tenants``, all of them by default.
 
-        return self._run(ask(), f"{method} {path}")
+        Raises:
+            LookupError: there is no such tenant.
+        """
+        allowed = None if tenants is None else tuple(self.tenant(each).id for each in tenants)
+        visitor = Visitor(caller or self.caller, allowed)
+        return self._run(visitor.ask(self._held.host, method, path, options), f"{method} {path}")
+
+    def command(self, plugin: str, *arguments: str) -> Pending[Result]:
+        """Run ``innkeeper PLUGIN ARGUMENTS`` on the data of the host, in a thread: ``output`` and ``exit_code``."""
+        asked = to_thread.run_sync(run_command, self._setup, self.folder, plugin, arguments)
+        return self._run(asked, f"innkeeper {' '.join((plugin, *arguments))}")
 
     def run(self, function: Callable[..., Awaitable[T]], *arguments: Any) -> Pending[T]:
         """Call an async function on the event loop of the host, where databases of plugins are at home."""
@@ -247,6 +263,13 @@ class InProcessHost:
             self._held.host.engine, self.tenant(tenant), caller or self.caller, context, self._sessions, self._now
         )
 
+    @staticmethod
+    async def _tell(events: Iterable[TurnEvent], tenants: Iterable[Tenant]) -> None:
+        for tenant in tenants:
+            for event in events:
+                tenant.hooks.on_turn_event(event)
+            await tenant.hooks.close()
+
     def _messages(self, messages: Iterable[Said | Message]) -> tuple[Message, ...]:
         return tuple(message_of(each, self._now()) for each in messages)
 
@@ -261,4 +284,5 @@ class InProcessHost:
             world=None if self._clock is None else self._clock.world,
             entry_points=self._setup.entry_points(),
             listen=self._committed.append,
+            door=VisitorDoor(),
         )

@@ -67,6 +67,19 @@ def live_host(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathF
 
 
 @pytest.fixture
+def start_faults(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> "Callable[..., tuple[str, ...]]":
+    """Start a host that is not meant to: ``start_faults(settings={…})``, over the marks, answers what it complains of.
+
+    It answers ``()`` if the host starts after all.
+    """
+    from innkeeper.testing.faulty import faults_at_start  # noqa: PLC0415 - costs nothing where it is not used
+
+    return lambda **more: faults_at_start(_setup(request).over(**more), _folder(tmp_path_factory))
+
+
+@pytest.fixture
 def caller(make_caller: "Callable[[str], Caller]") -> "Caller":
     """Who speaks to the host unless a test says otherwise; override it to be somebody else."""
     return make_caller("alice")

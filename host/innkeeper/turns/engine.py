@@ -249,7 +249,9 @@ class Engine:
     async def _execute(self, run: Run) -> None:
         try:
             await run.execute()
-        except Exception:
+        except asyncio.CancelledError:
+            raise
+        except BaseException:
             # The last barrier: what is raised here would end every other turn of the host along with this one.
             log.exception("task %s: its turn is left to the next start", run.record.task_id)
         finally:

@@ -16,6 +16,7 @@ from innkeeper.contract.turn import Outlet, Turn
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome, Runner
 from innkeeper.ports.store import Ending, TaskView, TurnRecord
+from innkeeper.registry.described import described
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.endings import closing, failed, timed_out
@@ -225,12 +226,12 @@ class Run:
         """Log the error under an id, and tell the caller the id."""
         error_id = self._means.world.new_id()
         log.error(
-            "task %s: %s failed, %s (error %s): %r",
+            "task %s: %s failed, %s (error %s): %s",
             self.record.task_id,
             self._name,
             why,
             error_id,
-            error,
+            described(error),
             exc_info=_unforeseen(error),
         )
         return failed(f"The agent failed (error {error_id})")

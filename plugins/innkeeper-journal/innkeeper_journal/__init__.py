@@ -35,7 +35,7 @@ async def ensure_tables(db: Database, version: int) -> None:
 @hookimpl
 async def on_turn_event(event: TurnEvent, plugin: PluginContext) -> None:
     """Write the event down."""
-    await Journal.of(plugin).write(event)
+    await Journal(plugin.db).write(event)
 
 
 @hookimpl
@@ -63,7 +63,7 @@ def cli(plugin: PluginContext) -> click.Group:
 async def _keep_pruning(plugin: PluginContext) -> None:
     while True:
         try:
-            pruned = await Journal.of(plugin).prune(datetime.now(UTC) - plugin.config.keep)
+            pruned = await Journal(plugin.db).prune(datetime.now(UTC) - plugin.config.keep)
         except InnkeeperError as error:  # the next time may be better
             plugin.log.warning("old entries stay for now: %s", error)
         else:

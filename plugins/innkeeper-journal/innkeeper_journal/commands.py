@@ -28,7 +28,7 @@ def commands(plugin: PluginContext) -> click.Group:
 
     def ask(tenant: str, question: Callable[[Journal], Coroutine[object, object, T]]) -> T:
         try:
-            return asyncio.run(question(Journal.of(plugin.for_tenant(tenant))))
+            return asyncio.run(question(Journal(plugin.for_tenant(tenant).db)))
         except InnkeeperError as error:
             raise click.ClickException(str(error)) from error
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from innkeeper import JSON, Database, PluginContext, TurnEvent
+from innkeeper import JSON, Database, TurnEvent
 
 _TABLES: Final = (
     """
@@ -55,17 +55,6 @@ class Journal:
     """The entries of one tenant."""
 
     db: Database
-
-    @classmethod
-    def of(cls, plugin: PluginContext) -> "Journal":
-        """Return the journal of the tenant whose context this is.
-
-        Raises:
-            ValueError: the context is the host's.
-        """
-        if plugin.db is None:
-            raise ValueError("there is a journal at each tenant, none of the host")
-        return cls(plugin.db)
 
     async def make(self) -> None:
         """Make the tables."""

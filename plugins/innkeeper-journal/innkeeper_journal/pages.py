@@ -29,7 +29,7 @@ def pages(plugin: PluginContext) -> Quart:
         if tenant not in tenants():
             return None
         try:
-            return Journal.of(plugin.for_tenant(tenant))
+            return Journal(plugin.for_tenant(tenant).db)
         except UnknownTenant:
             return None
 

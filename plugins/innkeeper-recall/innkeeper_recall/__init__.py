@@ -34,13 +34,13 @@ async def ensure_tables(db: Database, version: int) -> None:
 @hookimpl
 async def on_messages_displaced(session: Session, messages: Sequence[Message], plugin: PluginContext) -> None:
     """Keep what was said."""
-    await Archive.of(plugin).keep(session, messages, characters=plugin.config.stored_characters)
+    await Archive(plugin.db).keep(session, messages, characters=plugin.config.stored_characters)
 
 
 @hookimpl
 async def agent_tools(session: Session, plugin: PluginContext) -> list[Tool]:
     """Bring ``recall`` where there is something to find."""
-    reach = Archive.of(plugin).reach(session, plugin.config.scope)
+    reach = Archive(plugin.db).reach(session, plugin.config.scope)
     return [recall_tool(reach, top=plugin.config.top)] if await reach.holds_anything() else []
 
 

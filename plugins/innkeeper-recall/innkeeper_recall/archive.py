@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from innkeeper import Database, Message, PluginContext, Scalar, Session
+from innkeeper import Database, Message, Scalar, Session
 
 _TABLES: Final = (
     """
@@ -62,17 +62,6 @@ class Archive:
     """Everything that has left the contexts of a tenant's sessions."""
 
     db: Database
-
-    @classmethod
-    def of(cls, plugin: PluginContext) -> "Archive":
-        """Return the archive of the tenant whose context this is.
-
-        Raises:
-            ValueError: the context is the host's.
-        """
-        if plugin.db is None:
-            raise ValueError("there is an archive at each tenant, none of the host")
-        return cls(plugin.db)
 
     async def make(self) -> None:
         """Make the tables."""
