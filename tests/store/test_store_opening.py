@@ -4,6 +4,7 @@ import gc
 import os
 import sqlite3
 import stat
+import subprocess
 import sys
 import threading
 from contextlib import closing
@@ -16,6 +17,7 @@ from anyio.streams.buffered import BufferedByteReceiveStream
 from innkeeper.contract.errors import StartFault, Unavailable
 from innkeeper.ports.events import TERMINAL, State
 from innkeeper.store import open_store, opening, schema
+from innkeeper.store.data_dir import sole_use
 from innkeeper.store.schema import Migration, migrations, prepare
 
 pytestmark = pytest.mark.anyio
@@ -225,3 +227,23 @@ def test_a_migration_is_applied_with_its_number_or_not_at_all(tmp_path):
 async def test_the_view_of_open_tasks_leaves_out_exactly_the_terminal_states(house):
     (sql,) = house.rows("SELECT sql FROM sqlite_schema WHERE name = 'open_tasks'")[0]
     assert {state for state in State if f"'{state}'" in sql} == TERMINAL
+
+
+FORKS = """
+import os, sys
+from pathlib import Path
+from innkeeper.store.data_dir import sole_use
+
+with sole_use(Path(sys.argv[1])):
+    if os.fork() == 0:
+        sys.stdin.read()  # lives until the test closes its end
+    os._exit(0)
+"""
+
+
+def test_a_forked_child_that_outlives_its_host_does_not_hold_the_lock(tmp_path):
+    with subprocess.Popen((sys.executable, "-c", FORKS, tmp_path), stdin=subprocess.PIPE) as host:
+        assert host.wait(timeout=20) == 0
+        with sole_use(tmp_path):
+            assert host.stdin is not None
+            host.stdin.close()

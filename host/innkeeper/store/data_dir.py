@@ -1,6 +1,7 @@
 """The data directory: private, and used by one host at a time."""
 
 import fcntl
+import functools
 import os
 import stat
 from collections.abc import Iterator
@@ -85,10 +86,13 @@ _held: Final[set[int]] = set()
 
 def _not_for_children(descriptor: int) -> None:
     """Keep a process that a plugin forks from holding the lock when this one is no more."""
-    if not hasattr(_not_for_children, "arranged"):
-        os.register_at_fork(after_in_child=_close_held)
-        _not_for_children.arranged = True  # type: ignore[attr-defined] # once per process: it cannot be undone
+    _arrange_for_forks()
     _held.add(descriptor)
+
+
+@functools.cache
+def _arrange_for_forks() -> None:
+    os.register_at_fork(after_in_child=_close_held)  # once per process: it cannot be undone
 
 
 def _close_held() -> None:
