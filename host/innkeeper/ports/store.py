@@ -13,6 +13,7 @@ from typing import Protocol
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON
 from innkeeper.ports.events import Committed, Event, State
+from innkeeper.ports.push import OwnPushConfigs, PushConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ class Admission:
     ``digest`` identifies the message as it was sent. ``task_id`` and ``context_id`` are those the caller named, or
     None; the ``new_…`` ids are used where the message opens a task, a context or a session. ``submitted`` encodes
     the opening event of a new task from its task id and context id; ``accepted`` is the event of a message to an
-    existing one. ``queue_per_session`` is how many turns of a session may wait.
+    existing one. ``queue_per_session`` is how many turns of a session may wait. ``push`` is kept with the task.
     """
 
     tenant: str
@@ -94,6 +95,7 @@ class Admission:
     session_per_context: bool = True
     idempotent: bool = True
     queue_per_session: int = 32
+    push: PushConfig | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,11 @@ class TaskPage:
 class OwnTasks(Protocol):
     """One caller's tasks at one tenant: the only object that reads or cancels tasks on behalf of a caller."""
 
+    @property
+    def push_configs(self) -> OwnPushConfigs:
+        """Where the events of these tasks are to be pushed."""
+        ...
+
     async def find(self, task_id: str, *, history_length: int | None = None, artifacts: bool = True) -> TaskView | None:
         """Read a task with its last ``history_length`` messages (None: all), or None if the owner has no such task."""
         ...
@@ -181,7 +188,8 @@ class Store(Protocol):
         Raises:
             TaskNotFound: the named task is not this caller's at this tenant.
             UnsupportedOperation: the named task has ended.
-            InvalidParams: the named context contradicts the task; the message id was used for another message.
+            InvalidParams: the named context contradicts the task; the message id was used for another message; the
+                task has too many push configurations.
             Unavailable: the message cannot be stored, or too many turns of its session wait.
         """
         ...

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from innkeeper.contract.errors import InvalidParams, TaskNotFound, Unavailable, UnsupportedOperation
 from innkeeper.ports.events import TERMINAL, Event, State, committed_from_event
 from innkeeper.ports.store import Admission, Admitted, TaskRecord, TurnRecord
+from innkeeper.store import push_configs
 from innkeeper.store.event_log import add_message, append_to_task, apply_status
 from innkeeper.store.records import task_from_row, text_from_caller, text_from_object
 from innkeeper.store.writer import Written
@@ -39,6 +40,8 @@ def admit(connection: sqlite3.Connection, admission: Admission) -> Written[Admit
     turn = _add_turn(connection, target, admission)
     if not target.opened:
         apply_status(connection, logged, event, turn=turn.id)
+    if admission.push is not None:
+        push_configs.put(connection, target.task, target.task_id, admission.push)
     if admission.idempotent:
         connection.execute(
             "INSERT INTO receipts (owner, message_id, digest, task) VALUES (?, ?, ?, ?)",

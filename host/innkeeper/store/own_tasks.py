@@ -8,6 +8,7 @@ from innkeeper.contract.errors import TaskNotCancelable, TaskNotFound
 from innkeeper.ports.events import Event, State, committed_from_event
 from innkeeper.ports.store import TaskPage, TaskQuery, TaskRecord, TaskView
 from innkeeper.store.event_log import append_to_task, apply_status
+from innkeeper.store.push_configs import SqliteOwnPushConfigs
 from innkeeper.store.readers import Readers
 from innkeeper.store.records import task_from_row
 from innkeeper.store.views import find_row, key_of, page, view_from_row
@@ -21,6 +22,7 @@ class SqliteOwnTasks:
         self._readers = readers
         self._writer = writer
         self._owner = (tenant, caller_key)
+        self.push_configs = SqliteOwnPushConfigs(readers, writer, self._owner)
 
     async def find(self, task_id: str, *, history_length: int | None = None, artifacts: bool = True) -> TaskView | None:
         """Read a task with its last messages, or None if the owner has no such task."""

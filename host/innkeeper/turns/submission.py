@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON
 from innkeeper.ports.events import Event, State, Status
+from innkeeper.ports.push import PushConfig
 from innkeeper.ports.store import Admission
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.means import Means
@@ -16,7 +17,8 @@ class Submission:
     """A message as it comes from the edge.
 
     ``body`` is what is stored of it, ``digest`` identifies it as it was sent, ``task_id`` and ``context_id`` are those
-    the caller named, ``metadata`` that of the request overlaid by that of the message.
+    the caller named, ``metadata`` that of the request overlaid by that of the message. ``push`` is to be kept with the
+    task.
     """
 
     message_id: str
@@ -25,6 +27,7 @@ class Submission:
     task_id: str | None = None
     context_id: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    push: PushConfig | None = None
 
 
 def admission_from_submission(means: Means, tenant: Tenant, caller: Caller, submission: Submission) -> Admission:
@@ -54,4 +57,5 @@ def admission_from_submission(means: Means, tenant: Tenant, caller: Caller, subm
         session_per_context=tenant.agent.session_scope == "context",
         idempotent=tenant.agent.idempotent_messages,
         queue_per_session=tenant.queue_per_session,
+        push=submission.push,
     )
