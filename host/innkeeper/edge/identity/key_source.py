@@ -21,7 +21,7 @@ class HttpKeySource:
         Raises:
             KeySetFault: it is not there in time, is too long, or the answer is anything but 200.
         """
-        if url.scheme != "https" and not (self._loopback_http and url.on_loopback):
+        if not url.secure(loopback_http=self._loopback_http):
             raise KeySetFault("it is not at an https URL")
         try:
             with anyio.fail_after(self._seconds):

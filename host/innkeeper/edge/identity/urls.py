@@ -46,6 +46,10 @@ class Url:
         """Whether only this machine is meant."""
         return self.host in {"localhost", "[::1]"} or bool(re.fullmatch(r"127(\.\d{1,3}){3}", self.host))
 
+    def secure(self, *, loopback_http: bool) -> bool:
+        """Tell whether nobody on the way can read along: https, or http on loopback where that is allowed."""
+        return self.scheme == "https" or (loopback_http and self.on_loopback)
+
 
 def url_from_text(text: str) -> Url:
     """Read an absolute URL.
