@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
@@ -21,6 +21,7 @@ from innkeeper.edge.keys import SigningKeys
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.events import Committed, State, Status
+from innkeeper.ports.push import PushConfig, PushPage
 from innkeeper.ports.store import Admitted, TaskPage, TaskQuery, TaskRecord, TaskView
 
 PUBLIC_URL = "http://127.0.0.1:8080"
@@ -77,6 +78,7 @@ class FakeEngine:
 
     tenants: dict[str, FakeTenant]
     views: dict[str, TaskView] = field(default_factory=dict)
+    push_configs: dict[str, dict[str, PushConfig]] = field(default_factory=dict)
     calls: list[tuple[Any, ...]] = field(default_factory=list)
     watch_next: FakeWatch | None = None
     error: Exception | None = None
@@ -131,10 +133,42 @@ class FakeEngine:
 
 
 @dataclass
+class FakePushConfigs:
+    """Keeps the configurations of the tasks that the engine has."""
+
+    engine: FakeEngine
+
+    def of(self, operation: str, task_id: str) -> dict[str, PushConfig]:
+        self.engine.record(operation, task_id)
+        if task_id not in self.engine.views:
+            raise TaskNotFound
+        return self.engine.push_configs.setdefault(task_id, {})
+
+    async def put(self, task_id: str, config: PushConfig) -> PushConfig:
+        named = replace(config, id=config.id or task_id)
+        self.of("put", task_id)[named.id] = named
+        return named
+
+    async def find(self, task_id: str, config_id: str) -> PushConfig | None:
+        return self.of("find_config", task_id).get(config_id)
+
+    async def list(self, task_id: str, *, after: str, limit: int) -> PushPage:
+        later = [config for name, config in sorted(self.of("list_configs", task_id).items()) if name > after]
+        return PushPage(tuple(later[:limit]), more=len(later) > limit)
+
+    async def delete(self, task_id: str, config_id: str) -> None:
+        self.of("delete", task_id).pop(config_id, None)
+
+
+@dataclass
 class FakeTasks:
     engine: FakeEngine
     tenant_id: str
     caller_key: str
+
+    @property
+    def push_configs(self) -> FakePushConfigs:
+        return FakePushConfigs(self.engine)
 
     async def find(self, task_id: str, *, history_length: int | None = None, artifacts: bool = True) -> TaskView | None:
         self.engine.record("find", self.tenant_id, self.caller_key, task_id, history_length)

@@ -200,7 +200,6 @@ def test_a_request_is_taken_apart() -> None:
     sent.metadata.update({"a": 0, "z": None})
     sent.configuration.history_length = 0
     sent.configuration.return_immediately = True
-    sent.configuration.task_push_notification_config.url = "https://hook.test"
     incoming = incoming_from_request(sent)
     assert json.loads(incoming.body) == {
         "messageId": "m1",
@@ -212,13 +211,13 @@ def test_a_request_is_taken_apart() -> None:
     }
     assert incoming.metadata == {"a": 1, "b": 1.5, "z": None}
     assert (incoming.message_id, incoming.task_id, incoming.context_id) == ("m1", "t", "c")
-    assert (incoming.history_length, incoming.return_immediately, incoming.wants_push) == (0, True, True)
+    assert (incoming.history_length, incoming.return_immediately) == (0, True)
 
 
 def test_what_a_request_leaves_unsaid_is_none() -> None:
     incoming = incoming_from_request(request())
     assert (incoming.task_id, incoming.context_id, incoming.history_length) == (None, None, None)
-    assert (incoming.metadata, incoming.wants_push, incoming.return_immediately) == ({}, False, False)
+    assert (incoming.metadata, incoming.return_immediately) == ({}, False)
 
 
 def test_a_digest_tells_messages_apart_and_nothing_else() -> None:

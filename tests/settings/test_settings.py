@@ -235,6 +235,12 @@ def test_a_way_in_has_what_it_needs(faults_of, toml, faults):
     assert faults_of(toml) == faults
 
 
+def test_push_that_is_required_is_enabled(faults_of, load):
+    (fault,) = faults_of("[push]\nrequired = true")
+    assert fault == "push = {'required': True}: nobody can name the webhook that is required while enabled is false"
+    assert load("[push]\nenabled = true\nrequired = true").push.required
+
+
 def test_ways_in_other_than_open_mode_may_be_reached_from_anywhere(load):
     there = '[host]\nbind = ["0.0.0.0:80"]\npublic_url = "https://inn.example"\n'
     assert load(f'{there}[auth]\nmode = "token"').auth.mode == "token"

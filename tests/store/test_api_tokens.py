@@ -2,6 +2,7 @@
 
 import sqlite3
 import stat
+from contextlib import closing
 from dataclasses import replace
 
 import pytest
@@ -10,6 +11,7 @@ from innkeeper.contract.errors import StartFault
 from innkeeper.ports.tokens import ApiToken
 from innkeeper.store import open_store, open_token_book
 from innkeeper.store.data_dir import DATABASE, sole_use
+from innkeeper.store.schema import migrations, prepare
 
 pytestmark = pytest.mark.anyio
 
@@ -54,11 +56,8 @@ async def test_a_running_host_sees_each_change_at_once(tmp_path):
 
 
 def test_a_database_of_an_older_version_is_left_to_the_host_that_runs(tmp_path):
-    with open_token_book(tmp_path) as book:
-        book.add(TOKEN)
-    connection = sqlite3.connect(tmp_path / DATABASE)
-    connection.executescript("DROP TABLE api_tokens; PRAGMA user_version = 1")
-    connection.close()
+    with closing(sqlite3.connect(tmp_path / DATABASE, isolation_level=None)) as connection:
+        prepare(connection, tmp_path / DATABASE, migrations()[:1])
     with sole_use(tmp_path), pytest.raises(StartFault, match="another host is using it"), open_token_book(tmp_path):
         pass
     with open_token_book(tmp_path) as book:

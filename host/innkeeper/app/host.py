@@ -11,6 +11,7 @@ from types import MappingProxyType
 from innkeeper.app.doors import Entrance, entrance_from_settings, scheme_from_settings
 from innkeeper.app.inspection import surroundings_of
 from innkeeper.app.pages import create_pages
+from innkeeper.app.push import push_from_settings
 from innkeeper.app.web_apps import WebApps
 from innkeeper.contract.agent import Agent, is_executor
 from innkeeper.contract.errors import StartFault
@@ -20,10 +21,12 @@ from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Door
 from innkeeper.edge.executor import runner_from_executor
 from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
+from innkeeper.edge.resolving import SystemResolver
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
 from innkeeper.ports.events import Committed, EventSink
+from innkeeper.ports.resolver import Resolver
 from innkeeper.ports.running import Runner
 from innkeeper.ports.store import Store
 from innkeeper.registry.assembly import Registry, load_registry
@@ -45,7 +48,8 @@ class Host:
     It is an ASGI application for HTTP. ``bound`` are the addresses that it is bound to in fact (a port 0 resolved),
     where they are known. ``environ`` is what plugins and their settings read of the environment, ``world`` where time
     and ids come from. In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the
-    path. ``listen`` is told of every committed event, ``door`` is instead of the one that the settings ask for.
+    path. ``listen`` is told of every committed event, ``door`` is instead of the one that the settings ask for,
+    ``resolver`` instead of the system's.
     ``start`` and ``stop`` must be called from the same task.
     """
 
@@ -61,6 +65,7 @@ class Host:
         entry_points: Iterable[EntryPoint] | None = None,
         listen: EventSink | None = None,
         door: Door | None = None,
+        resolver: Resolver | None = None,
     ) -> None:
         self._settings = settings
         self._base_url = base_url.rstrip("/")
@@ -72,6 +77,7 @@ class Host:
         self._entry_points = entry_points
         self._listen = listen
         self._door = door
+        self._resolver = resolver or SystemResolver()
         self._resources = AsyncExitStack()
         self._store: Store | None = None
         self._engine: Engine | None = None
@@ -157,7 +163,7 @@ class Host:
     async def _start(self, faults: list[str]) -> None:
         data_dir = self._settings.host.data_dir
         surroundings = await self._resources.enter_async_context(surroundings_of(self._settings, self._environ))
-        registry = cards = store = None
+        registry = cards = store = push = None
         strays = Strays()
         self.watchdog = self._resources.enter_context(Watchdog(strays.steps, self._settings.watch.slow_hook))
         with _collected(faults):
@@ -171,6 +177,8 @@ class Host:
         with _collected(faults):
             keys = self._keys()
             cards = self._cards(keys, {} if registry is None else registry.tenants)
+        with _collected(faults):
+            push = push_from_settings(self._settings, self._resolver)
         with _collected(faults):
             store = await self._resources.enter_async_context(open_store(data_dir, self._published))
             auth = self._settings.auth
@@ -186,7 +194,7 @@ class Host:
         if len(tenants) < len(registry.tenants):
             cards = self._cards(keys, tenants)
         engine = self._made_engine(store, registry.strays, tenants)
-        self._edge = self._made_edge(engine, cards, tenants, entrance, self._web_apps)
+        self._edge = self._made_edge(Service(engine, cards, push), cards, tenants, entrance, self._web_apps)
         self._resources.push_async_callback(engine.close)
         self._store, self._engine, self.registry = store, engine, registry
         await engine.start()
@@ -208,7 +216,15 @@ class Host:
         card = self._settings.card
         agents = {tenant.id: tenant.agent for tenant in tenants.values()}
         scheme = scheme_from_settings(self._settings.auth)
-        return Cards(keys, self._base_url, agents, name=card.name, description=card.description, scheme=scheme)
+        return Cards(
+            keys,
+            self._base_url,
+            agents,
+            name=card.name,
+            description=card.description,
+            scheme=scheme,
+            push=self._settings.push.enabled,
+        )
 
     def _made_engine(self, store: Store, strays: Strays, tenants: Mapping[str, Tenant]) -> Engine:
         turns = self._settings.turns
@@ -232,12 +248,12 @@ class Host:
         return {} if self.registry is None else listing(self.registry, self._settings, self.tenants)
 
     def _made_edge(
-        self, engine: Engine, cards: Cards, tenants: Mapping[str, Tenant], entrance: Entrance, web_apps: WebApps
+        self, service: Service, cards: Cards, tenants: Mapping[str, Tenant], entrance: Entrance, web_apps: WebApps
     ) -> EdgeApp:
         host, auth = self._settings.host, self._settings.auth
         is_open = auth.mode == "open"
         return EdgeApp(
-            service=Service(engine, cards),
+            service=service,
             cards=cards,
             door=entrance.door,
             pages_door=entrance.pages_door,

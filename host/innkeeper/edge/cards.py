@@ -57,7 +57,8 @@ class BearerScheme:
 class Cards:
     """Every card of a host, and the key set that verifies them. ``agents`` are the served ones by tenant id.
 
-    ``public_url`` alone decides what URLs the cards have. ``scheme`` is None where everybody may come in.
+    ``public_url`` alone decides what URLs the cards have. ``scheme`` is None where everybody may come in. ``push`` is
+    whether callers may be told by push.
 
     Raises:
         StartFault: a card would have an empty field where the specification requires one to be filled.
@@ -72,6 +73,7 @@ class Cards:
         name: str,
         description: str,
         scheme: BearerScheme | None = None,
+        push: bool = False,
     ) -> None:
         base = public_url.rstrip("/")
         stub = stub_card(name, description, base)
@@ -82,6 +84,7 @@ class Cards:
             raise StartFault(*faults)
 
         def signed(card: a2a_pb2.AgentCard) -> SignedCard:
+            card.capabilities.push_notifications = push
             if scheme is not None:
                 scheme.put_on(card)
             return sign_card(card, keys, base + KEYS_PATH)

@@ -32,10 +32,10 @@ METHODS: Final[Mapping[str, Method]] = {
     "CancelTask": Method(pb.CancelTaskRequest, Service.cancel),
     "SubscribeToTask": Method(pb.SubscribeToTaskRequest, Service.subscribe),
     "GetExtendedAgentCard": Method(pb.GetExtendedAgentCardRequest, Service.card),
-    "CreateTaskPushNotificationConfig": Method(pb.TaskPushNotificationConfig, Service.push_config),
-    "GetTaskPushNotificationConfig": Method(pb.GetTaskPushNotificationConfigRequest, Service.push_config),
-    "ListTaskPushNotificationConfigs": Method(pb.ListTaskPushNotificationConfigsRequest, Service.push_config),
-    "DeleteTaskPushNotificationConfig": Method(pb.DeleteTaskPushNotificationConfigRequest, Service.push_config),
+    "CreateTaskPushNotificationConfig": Method(pb.TaskPushNotificationConfig, Service.create_push_config),
+    "GetTaskPushNotificationConfig": Method(pb.GetTaskPushNotificationConfigRequest, Service.get_push_config),
+    "ListTaskPushNotificationConfigs": Method(pb.ListTaskPushNotificationConfigsRequest, Service.list_push_configs),
+    "DeleteTaskPushNotificationConfig": Method(pb.DeleteTaskPushNotificationConfigRequest, Service.delete_push_config),
 }
 
 _STATE_NAMES: Final = frozenset(pb.TaskState.keys())

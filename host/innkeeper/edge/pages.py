@@ -1,20 +1,15 @@
 """Listing tasks in pages: what is asked, and the token that says where the next page begins (A2A v1.0 §3.1.4)."""
 
-import hashlib
-from base64 import urlsafe_b64decode, urlsafe_b64encode
 from dataclasses import dataclass, replace
 from typing import Final
 
 from a2a.types import a2a_pb2 as pb
 
 from innkeeper.contract.errors import InvalidParams
+from innkeeper.edge.page_tokens import DEFAULT_PAGE_SIZE, checked_page_size, position_from_token, token_from_position
 from innkeeper.edge.wire import state_from_proto
 from innkeeper.ports.store import TaskPage, TaskQuery
 
-DEFAULT_PAGE_SIZE: Final = 50
-MAX_PAGE_SIZE: Final = 100
-
-_SEAL_BYTES: Final = 16
 _TIME_BYTES: Final = 8
 
 
@@ -36,7 +31,7 @@ def query_from_request(request: pb.ListTasksRequest, scope: Scope, history_lengt
         context_id=request.context_id or None,
         state=state_from_proto(request.status),
         status_since_us=_since_us(request),
-        limit=_page_size(request),
+        limit=checked_page_size(request.page_size) if request.HasField("page_size") else DEFAULT_PAGE_SIZE,
         history_length=history_length,
         artifacts=request.include_artifacts,
     )
@@ -44,7 +39,7 @@ def query_from_request(request: pb.ListTasksRequest, scope: Scope, history_lengt
         raise InvalidParams("status is not a state of tasks")
     if not request.page_token:
         return query
-    return replace(query, after=_position(request.page_token, query, scope))
+    return replace(query, after=position_from_token(request.page_token, _listing(query, scope), _position))
 
 
 def next_token(page: TaskPage, query: TaskQuery, scope: Scope) -> str:
@@ -53,15 +48,7 @@ def next_token(page: TaskPage, query: TaskQuery, scope: Scope) -> str:
         return ""
     last = page.tasks[-1].task
     position = last.status_at_us.to_bytes(_TIME_BYTES, "big", signed=True) + last.id.encode()
-    return urlsafe_b64encode(_seal(position, query, scope) + position).rstrip(b"=").decode()
-
-
-def _page_size(request: pb.ListTasksRequest) -> int:
-    if not request.HasField("page_size"):
-        return DEFAULT_PAGE_SIZE
-    if not 1 <= request.page_size <= MAX_PAGE_SIZE:
-        raise InvalidParams(f"pageSize must be 1 to {MAX_PAGE_SIZE}")
-    return request.page_size
+    return token_from_position(position, _listing(query, scope))
 
 
 def _since_us(request: pb.ListTasksRequest) -> int | None:
@@ -73,21 +60,9 @@ def _since_us(request: pb.ListTasksRequest) -> int | None:
     return since_us
 
 
-def _position(token: str, query: TaskQuery, scope: Scope) -> tuple[int, str]:
-    try:
-        sealed = urlsafe_b64decode(token.encode("ascii") + b"=" * (-len(token) % 4))
-        seal, position = sealed[:_SEAL_BYTES], sealed[_SEAL_BYTES:]
-        if seal == _seal(position, query, scope):
-            return int.from_bytes(position[:_TIME_BYTES], "big", signed=True), position[_TIME_BYTES:].decode()
-    except ValueError:
-        pass
-    raise InvalidParams("pageToken is not one of this listing")
+def _position(position: bytes) -> tuple[int, str]:
+    return int.from_bytes(position[:_TIME_BYTES], "big", signed=True), position[_TIME_BYTES:].decode()
 
 
-def _seal(position: bytes, query: TaskQuery, scope: Scope) -> bytes:
-    """Tie a position to the listing it was made for.
-
-    No secret is needed: a listing holds its owner's tasks only, so a token made up by hand reaches nothing else.
-    """
-    listing = (scope.tenant_id, scope.caller_key, query.context_id, query.state, query.status_since_us)
-    return hashlib.sha256(repr(listing).encode() + b"\n" + position).digest()[:_SEAL_BYTES]
+def _listing(query: TaskQuery, scope: Scope) -> object:
+    return scope.tenant_id, scope.caller_key, query.context_id, query.state, query.status_since_us

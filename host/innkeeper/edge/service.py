@@ -11,8 +11,10 @@ from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import InvalidParams, PushNotSupported, TaskNotFound, UnsupportedOperation
 from innkeeper.edge import pages
 from innkeeper.edge.cards import Cards
+from innkeeper.edge.push import Push
 from innkeeper.edge.wire import Incoming, fold_artifacts, incoming_from_request, list_json, task_json
 from innkeeper.ports.events import TERMINAL, Committed, State
+from innkeeper.ports.push import PushConfig
 from innkeeper.ports.store import OwnTasks, TaskView
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.bus import Watch
@@ -71,11 +73,13 @@ class Service:
     """One method per operation. Each answers the bytes of its response message, or a stream of such bytes.
 
     What they raise is ``Answerable``; ``Unavailable`` among it means that nothing was done and a later try may do.
+    ``push`` is None where push is not offered.
     """
 
-    def __init__(self, engine: Engine, cards: Cards) -> None:
+    def __init__(self, engine: Engine, cards: Cards, push: Push | None = None) -> None:
         self._engine = engine
         self._cards = cards
+        self._push = push
 
     def find_tenant(self, tenant_id: str) -> Tenant | None:
         """Return the served tenant of that id."""
@@ -83,8 +87,9 @@ class Service:
 
     async def send(self, call: Call, request: pb.SendMessageRequest) -> bytes:
         """Take a message; answer when its task has settled, or at once if the caller asked for that (§3.1.1)."""
-        incoming = _incoming(request)
-        admitted = await self._engine.submit(call.tenant, call.caller, _submission(incoming))
+        incoming = incoming_from_request(request)
+        submission = _submission(incoming, await self._inline_push(call, request, may_lack=False))
+        admitted = await self._engine.submit(call.tenant, call.caller, submission)
         if not incoming.return_immediately:
             await self._engine.until_settled(admitted.task.id)
         view = await self._view(call, admitted.task.id, incoming.history_length)
@@ -96,8 +101,9 @@ class Service:
         A message that was taken before, and one to a task that has events already, starts with a snapshot.
         """
         _require_streaming(call)
-        incoming = _incoming(request)
-        admitted, watch = await self._engine.submit_and_watch(call.tenant, call.caller, _submission(incoming))
+        incoming = incoming_from_request(request)
+        submission = _submission(incoming, await self._inline_push(call, request, may_lack=True))
+        admitted, watch = await self._engine.submit_and_watch(call.tenant, call.caller, submission)
         if watch.from_start:
             return Stream(admitted.task.id, watch)
         return await self._snapshot_and_rest(call, admitted.task.id, watch, incoming.history_length)
@@ -136,9 +142,33 @@ class Service:
             raise UnsupportedOperation
         return card.body
 
-    async def push_config(self, call: Call, request: object) -> bytes:
-        """Refuse the four operations on push configurations (§3.1.7 to §3.1.10)."""
-        raise PushNotSupported
+    async def create_push_config(self, call: Call, request: pb.TaskPushNotificationConfig) -> bytes:
+        """Keep a push configuration with a task (§3.1.7)."""
+        return await self._offered_push.create(self._own(call), request)
+
+    async def get_push_config(self, call: Call, request: pb.GetTaskPushNotificationConfigRequest) -> bytes:
+        """Read a push configuration of a task (§3.1.8)."""
+        return await self._offered_push.get(self._own(call), request)
+
+    async def list_push_configs(self, call: Call, request: pb.ListTaskPushNotificationConfigsRequest) -> bytes:
+        """Read a page of a task's push configurations (§3.1.9)."""
+        return await self._offered_push.list(self._own(call), request)
+
+    async def delete_push_config(self, call: Call, request: pb.DeleteTaskPushNotificationConfigRequest) -> bytes:
+        """Forget a push configuration of a task (§3.1.10)."""
+        return await self._offered_push.delete(self._own(call), request)
+
+    @property
+    def _offered_push(self) -> Push:
+        if self._push is None:
+            raise PushNotSupported
+        return self._push
+
+    async def _inline_push(self, call: Call, request: pb.SendMessageRequest, *, may_lack: bool) -> PushConfig | None:
+        asked = request.configuration.HasField("task_push_notification_config")
+        if not asked and self._push is None:
+            return None
+        return await self._offered_push.inline(request, call.tenant.id, may_lack=may_lack)
 
     def _own(self, call: Call) -> OwnTasks:
         return self._engine.own_tasks(call.tenant.id, call.caller.key)
@@ -177,14 +207,7 @@ class Service:
         return Committed(task_id, view.task.seq, b'{"task":%b}' % task_json(view), view.task.state)
 
 
-def _incoming(request: pb.SendMessageRequest) -> Incoming:
-    incoming = incoming_from_request(request)
-    if incoming.wants_push:
-        raise PushNotSupported
-    return incoming
-
-
-def _submission(incoming: Incoming) -> Submission:
+def _submission(incoming: Incoming, push: PushConfig | None) -> Submission:
     return Submission(
         message_id=incoming.message_id,
         digest=incoming.digest,
@@ -192,6 +215,7 @@ def _submission(incoming: Incoming) -> Submission:
         task_id=incoming.task_id,
         context_id=incoming.context_id,
         metadata=incoming.metadata,
+        push=push,
     )
 
 

@@ -2,13 +2,14 @@
 
 from innkeeper.settings.expansion import Expansion
 from innkeeper.settings.loading import SettingsFault, load_settings
-from innkeeper.settings.table import Auth, Card, Host, Settings, TenantSettings, Turns, Watch, Wire
+from innkeeper.settings.table import Auth, Card, Host, Push, Settings, TenantSettings, Turns, Watch, Wire
 
 __all__ = [
     "Auth",
     "Card",
     "Expansion",
     "Host",
+    "Push",
     "Settings",
     "SettingsFault",
     "TenantSettings",

@@ -143,6 +143,31 @@ class Turns(_Table):
     queue_per_tenant: TurnCount = Field(default=1000, description="How many turns may wait at one tenant.")
 
 
+class Push(_Table):
+    """Webhooks that callers are told by."""
+
+    enabled: StrictBool = Field(
+        default=False,
+        description="Whether callers may name webhooks, and cards say so. They are kept; nothing is sent to them yet.",
+    )
+    required: StrictBool | None = Field(
+        default=None,
+        description="Whether SendMessage must name a webhook and a token. Default: in gateway mode, if enabled.",
+    )
+    allow_hosts: Texts = Field(
+        default=(), description='Hosts whose webhooks may be at private addresses, such as "hooks.internal".'
+    )
+    allow_loopback_http: bool = Field(
+        default=False, description="Whether webhooks may be on loopback, by http:// too, for tests and development."
+    )
+
+    @model_validator(mode="after")
+    def _offers_what_it_requires(self) -> Self:
+        if self.required and not self.enabled:
+            raise ValueError("nobody can name the webhook that is required while enabled is false")
+        return self
+
+
 class Wire(_Table):
     """The limits of requests."""
 
@@ -197,6 +222,7 @@ class Settings(BaseSettings):
     card: Card = Field(default=Card(), description="The stub card of the origin.")
     auth: Auth = Field(default=Auth(), description="Who may come in, and the key that signs for the host.")
     turns: Turns = Field(default=Turns(), description="The limits of turns.")
+    push: Push = Field(default=Push(), description="Webhooks that callers are told by.")
     wire: Wire = Field(default=Wire(), description="The limits of requests.")
     plugins: PluginTables = Field(
         default_factory=dict, description="Tables for plugins by plugin name; each plugin knows its own keys."

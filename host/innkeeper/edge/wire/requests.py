@@ -33,7 +33,6 @@ class Incoming:
     metadata: Mapping[str, JSON]
     history_length: int | None
     return_immediately: bool
-    wants_push: bool
 
 
 def incoming_from_request(request: a2a_pb2.SendMessageRequest) -> Incoming:
@@ -56,7 +55,6 @@ def incoming_from_request(request: a2a_pb2.SendMessageRequest) -> Incoming:
         metadata=_metadata("metadata", request) | body.get("metadata", {}),
         history_length=configuration.history_length if configuration.HasField("history_length") else None,
         return_immediately=configuration.return_immediately,
-        wants_push=configuration.HasField("task_push_notification_config"),
     )
 
 
