@@ -1,13 +1,17 @@
 """Webhooks: which URLs are refused as they are registered, and what is decided anew before each connection."""
 
+import asyncio
 import ipaddress
+import queue
 import socket
+import threading
 
 import anyio
 import pytest
+from anyio import to_thread
 
 from innkeeper.edge.identity.urls import url_from_text
-from innkeeper.edge.resolving import SystemResolver
+from innkeeper.edge.resolving import LOOKUPS, system_resolver
 from innkeeper.edge.webhooks import Destination, Unresolved, WebhookRefused, Webhooks, is_public
 
 pytestmark = pytest.mark.anyio
@@ -265,19 +269,48 @@ def test_what_is_no_host_cannot_be_allowed(entry):
 # --- the system's own look-up -----------------------------------------------------------------------------------------
 
 
-async def test_the_systems_names_are_looked_up_with_all_their_addresses(monkeypatch):
+@pytest.fixture
+def resolver():
+    with system_resolver() as resolver:
+        yield resolver
+
+
+async def test_the_systems_names_are_looked_up_with_all_their_addresses(monkeypatch, resolver):
     answers = [
         (socket.AF_INET, socket.SOCK_STREAM, 6, "", (PUBLIC, 0)),
-        (socket.AF_INET6, 1, 6, "", (PUBLIC_6, 0, 0, 0)),
+        (socket.AF_INET6, socket.SOCK_STREAM, 6, "", (PUBLIC_6, 0, 0, 0)),
     ]
-    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, **_: answers * 2 if host == "hooks.example" else None)
-    assert await SystemResolver().addresses("hooks.example") == (PUBLIC, PUBLIC_6)
+    monkeypatch.setattr(socket, "getaddrinfo", lambda host, port, **_: answers * 2 if host == "hooks.example" else [])
+    assert await resolver.addresses("hooks.example") == (PUBLIC, PUBLIC_6)
 
 
 @pytest.mark.parametrize("error", [socket.gaierror(), UnicodeError(), OSError()])
-async def test_a_name_that_the_system_cannot_look_up_has_no_address(monkeypatch, error):
+async def test_a_name_that_the_system_cannot_look_up_has_no_address(monkeypatch, resolver, error):
     def fail(*_, **__):
         raise error
 
     monkeypatch.setattr(socket, "getaddrinfo", fail)
-    assert await SystemResolver().addresses("hooks.example") == ()
+    assert await resolver.addresses("hooks.example") == ()
+
+
+async def test_slow_names_hold_so_many_threads_and_no_more(monkeypatch, resolver):
+    begun, release = queue.Queue(), threading.Event()
+
+    def slow(host, *_, **__):
+        begun.put(host)
+        release.wait(10)
+        return []
+
+    monkeypatch.setattr(socket, "getaddrinfo", slow)
+    async with anyio.create_task_group() as tasks:
+        for number in range(LOOKUPS + 4):
+            tasks.start_soon(resolver.addresses, f"{number}.example")
+        for _ in range(LOOKUPS):
+            await to_thread.run_sync(begun.get)
+        tasks.cancel_scope.cancel()
+    tail = asyncio.ensure_future(resolver.addresses("last.example"))
+    await asyncio.sleep(0)
+    assert begun.empty()
+    release.set()
+    assert await tail == ()
+    assert [begun.get(), begun.empty()] == ["last.example", True]

@@ -21,7 +21,7 @@ from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Door
 from innkeeper.edge.executor import runner_from_executor
 from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
-from innkeeper.edge.resolving import SystemResolver
+from innkeeper.edge.resolving import system_resolver
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
@@ -49,8 +49,7 @@ class Host:
     where they are known. ``environ`` is what plugins and their settings read of the environment, ``world`` where time
     and ids come from. In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the
     path. ``listen`` is told of every committed event, ``door`` is instead of the one that the settings ask for,
-    ``resolver`` instead of the system's.
-    ``start`` and ``stop`` must be called from the same task.
+    ``resolver`` instead of the system's. ``start`` and ``stop`` must be called from the same task.
     """
 
     def __init__(
@@ -77,7 +76,7 @@ class Host:
         self._entry_points = entry_points
         self._listen = listen
         self._door = door
-        self._resolver = resolver or SystemResolver()
+        self._resolver = resolver
         self._resources = AsyncExitStack()
         self._store: Store | None = None
         self._engine: Engine | None = None
@@ -178,7 +177,9 @@ class Host:
             keys = self._keys()
             cards = self._cards(keys, {} if registry is None else registry.tenants)
         with _collected(faults):
-            push = push_from_settings(self._settings, self._resolver)
+            push = push_from_settings(
+                self._settings, self._resolver or self._resources.enter_context(system_resolver())
+            )
         with _collected(faults):
             store = await self._resources.enter_async_context(open_store(data_dir, self._published))
             auth = self._settings.auth

@@ -1,25 +1,35 @@
 """Names looked up as the system does it."""
 
+import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Final
 
-import anyio
-from anyio import to_thread
-
 LOOKUPS: Final = 8
-"""How many look-ups go on at the same time: callers choose the names, and a slow one holds a thread for long."""
+"""How many look-ups go on at the same time: callers choose the names, and a slow one holds its thread to the end."""
 
 
 class SystemResolver:
-    """Implements ``ports.resolver.Resolver``."""
+    """Implements ``ports.resolver.Resolver``. A look-up that nobody waits for any more is not begun."""
 
-    def __init__(self) -> None:
-        self._limiter = anyio.CapacityLimiter(LOOKUPS)
+    def __init__(self, threads: Executor) -> None:
+        self._threads = threads
 
     async def addresses(self, host: str) -> Sequence[str]:
         """Return every address of a name."""
-        return await to_thread.run_sync(_addresses, host, abandon_on_cancel=True, limiter=self._limiter)
+        return await asyncio.get_running_loop().run_in_executor(self._threads, _addresses, host)
+
+
+@contextmanager
+def system_resolver() -> Iterator[SystemResolver]:
+    """Look names up in threads of their own. On leaving, look-ups that go on are left to end by themselves."""
+    threads = ThreadPoolExecutor(LOOKUPS, thread_name_prefix="resolver")
+    try:
+        yield SystemResolver(threads)
+    finally:
+        threads.shutdown(wait=False, cancel_futures=True)
 
 
 def _addresses(host: str) -> Sequence[str]:
