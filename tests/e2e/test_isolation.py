@@ -15,6 +15,8 @@ from livehost import innkeeper, running_host
 from innkeeper.edge.methods import METHODS
 
 AUTH = '[auth]\nmode = "token"\n'
+PUSH = "[push]\nenabled = true\nallow_loopback_http = true\n"
+HOOK = "http://127.0.0.1:9000/hook"
 TENANTS = '[tenants]\nhers = { agent = "asker", use = [] }\nother = { agent = "asker", use = [] }\n'
 
 
@@ -41,7 +43,7 @@ NAMES: Mapping[str, Callable[[Known], dict[str, Any]]] = {
     "CreateTaskPushNotificationConfig": lambda known: {
         "taskId": known.task,
         "id": known.config,
-        "url": "https://hook.example/a",
+        "url": HOOK,
     },
     "GetTaskPushNotificationConfig": lambda known: {"taskId": known.task, "id": known.config},
     "ListTaskPushNotificationConfigs": lambda known: {"taskId": known.task},
@@ -88,7 +90,7 @@ BINDINGS = {"JSON-RPC at /a2a": by_name, "JSON-RPC at the tenant": by_path, "HTT
 def host(plugins, tmp_path_factory):
     """A host that knows two callers: Ann, at both tenants, and Bob."""
     path = tmp_path_factory.mktemp("isolation") / "innkeeper.toml"
-    path.write_text(f'[host]\nbind = ["127.0.0.1:0"]\n{AUTH}{TENANTS}')
+    path.write_text(f'[host]\nbind = ["127.0.0.1:0"]\n{AUTH}{PUSH}{TENANTS}')
     assert innkeeper("keys", "new", plugins=plugins, cwd=path.parent).returncode == 0
     with running_host(path, plugins) as host:
         yield host
@@ -114,8 +116,8 @@ def hers(knocking) -> Known:
     sent = by_path(knocking["ann"], "hers", "SendMessage", {"message": message(messageId=str(uuid.uuid4()))})
     task = sent.json()["result"]["task"]
     assert task["status"]["state"] == "TASK_STATE_INPUT_REQUIRED"
-    config = {"taskId": task["id"], "id": "hook", "url": "https://hook.example/a"}
-    by_path(knocking["ann"], "hers", "CreateTaskPushNotificationConfig", config)
+    config = {"taskId": task["id"], "id": "hook", "url": HOOK}
+    assert "result" in by_path(knocking["ann"], "hers", "CreateTaskPushNotificationConfig", config).json()
     return Known(task["id"], task["contextId"], "hook")
 
 
@@ -140,11 +142,14 @@ def test_to_another_it_is_as_if_it_never_was(knocking, hers, caller, tenant, bin
     of_hers, of_none = (call(knocking[caller], tenant, method, asked(known)) for known in (hers, never))
     assert seen(of_hers, hers) == seen(of_none, never)
     assert "TASK_STATE" not in of_hers.text
+    assert HOOK not in of_hers.text
 
 
 @pytest.mark.parametrize("binding", BINDINGS)
 def test_to_herself_it_is_there(knocking, hers, binding):
     answer = BINDINGS[binding](knocking["ann"], "hers", "GetTask", {"id": hers.task}).text
     assert "TASK_STATE_INPUT_REQUIRED" in answer
+    config = {"taskId": hers.task, "id": hers.config}
+    assert HOOK in BINDINGS[binding](knocking["ann"], "hers", "GetTaskPushNotificationConfig", config).text
     listed = BINDINGS[binding](knocking["ann"], "hers", "ListTasks", {"contextId": hers.context}).json()
     assert [task["id"] for task in listed.get("result", listed)["tasks"]] == [hers.task]
