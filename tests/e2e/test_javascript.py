@@ -13,6 +13,7 @@ from innkeeper.edge.client import Transcript, call
 
 NODE, NPM = shutil.which("node"), shutil.which("npm")
 PROGRAMS = Path(__file__).parent / "javascript"
+PUSH = "[push]\nenabled = true\nallow_loopback_http = true\n"
 
 pytestmark = pytest.mark.skipif(
     not (NODE and NPM),
@@ -35,7 +36,7 @@ def letters(request, plugins, tmp_path_factory):
     """A host that asks for a token, and one that it takes; its agent's card has what encoders trip over."""
     path = tmp_path_factory.mktemp("letters") / "innkeeper.toml"
     auth = f'[auth]\nmode = "token"\nadvertise_security_schemes = {request.param}\n'
-    path.write_text(f'[host]\nbind = ["127.0.0.1:0"]\n{auth}[tenants]\nletters = {{ use = [] }}\n')
+    path.write_text(f'[host]\nbind = ["127.0.0.1:0"]\n{auth}{PUSH}[tenants]\nletters = {{ use = [] }}\n')
     assert innkeeper("keys", "new", plugins=plugins, cwd=path.parent).returncode == 0
     with running_host(path, plugins) as host:
         made = innkeeper("token", "create", "--caller", "ada", "--tenant", "letters", plugins=plugins, cwd=path.parent)
@@ -88,6 +89,11 @@ def test_javascript_follows_a_stream(told):
     assert last["statusUpdate"]["status"]["state"] == "TASK_STATE_COMPLETED"
     pieces = [update["artifactUpdate"]["artifact"]["parts"] for update in told["updates"] if "artifactUpdate" in update]
     assert "".join(map(text_of, pieces)) == "é 🎉"
+
+
+def test_javascript_names_webhooks_and_takes_them_back(told):
+    assert told["pushed"] == [[["p", "http://127.0.0.1:9000/"]], []]
+    assert told["inside"] == "RequestMalformedError"
 
 
 def test_javascript_hears_why_it_is_refused(told):

@@ -1,7 +1,16 @@
 // The JavaScript SDK's client: reads {card, keys, binding, token} as JSON from its argument, does once what an application
 // does, and prints what came of it as one JSON object.
 
-import { AgentCard, ListTasksRequest, SendMessageRequest, StreamResponse, Task, verifyAgentCardSignature } from "@a2a-js/sdk";
+import {
+  AgentCard,
+  ListTaskPushNotificationConfigsRequest,
+  ListTasksRequest,
+  SendMessageRequest,
+  StreamResponse,
+  Task,
+  TaskPushNotificationConfig,
+  verifyAgentCardSignature,
+} from "@a2a-js/sdk";
 import * as sdk from "@a2a-js/sdk/client";
 
 const asked = JSON.parse(process.argv[2]);
@@ -36,6 +45,17 @@ const task = await client.sendMessage(saying("from JavaScript"));
 const updates = [];
 for await (const update of client.sendMessageStream(saying("é 🎉"))) updates.push(StreamResponse.toJSON(update));
 
+const hooks = async () => {
+  const asking = ListTaskPushNotificationConfigsRequest.fromJSON({ taskId: task.id });
+  return (await client.listTaskPushNotificationConfig(asking)).configs.map(({ id, url }) => [id, url]);
+};
+const hook = { taskId: task.id, id: "p", url: "http://127.0.0.1:9000/", token: "t" };
+const made = await client.createTaskPushNotificationConfig(TaskPushNotificationConfig.fromJSON(hook));
+const pushed = [await hooks()];
+await client.deleteTaskPushNotificationConfig({ taskId: task.id, id: made.id });
+pushed.push(await hooks());
+const inside = TaskPushNotificationConfig.fromJSON({ ...hook, url: "https://10.0.0.1/" });
+
 console.debug = () => {}; // where the SDK tells of each signature that is none
 console.log(
   JSON.stringify({
@@ -50,6 +70,8 @@ console.log(
     updates,
     found: Task.toJSON(await client.getTask({ id: task.id })),
     listed: (await client.listTasks(ListTasksRequest.fromJSON({ contextId: task.contextId }))).tasks.map(({ id }) => id),
+    pushed,
+    inside: await outcome(client.createTaskPushNotificationConfig(inside)),
     cancelled: await outcome(client.cancelTask({ id: task.id })),
     unknown: await outcome(client.getTask({ id: crypto.randomUUID() })),
   }),
