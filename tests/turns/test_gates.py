@@ -60,7 +60,10 @@ async def test_what_a_gate_does_to_its_turn_and_history_another_gate_does_not_se
         for view in views:
             view.setdefault("nested", []).append("seen")
 
+    async def answers(turn: Turn) -> str:
+        return str(turn.metadata)
+
     gates = [gate(rewrites, "turn", "history"), gate(rewrites, "turn", "history")]
-    async with engine_with(Agent("t", Scripted()), gates=gates) as bench:
-        await bench.ask("hi", metadata={"nested": []})
+    async with engine_with(Agent("t", answers), gates=gates) as bench:
+        assert (await bench.ask("hi", metadata={"nested": []}))["text"] == "{'nested': []}"
     assert seen == ["[{'nested': []}, {}, {}, {}]"] * 2
