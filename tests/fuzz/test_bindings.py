@@ -20,7 +20,7 @@ SECONDS = float(os.environ.get("FUZZ_SECONDS", "4"))
 
 HANGS_AFTER = 10.0
 
-SETTINGS = {"tenants": {"hello": {"use": []}, "other": {"agent": "hello", "use": []}}}
+SETTINGS = {"push": {"enabled": True}, "tenants": {"hello": {"use": []}, "other": {"agent": "hello", "use": []}}}
 HEADERS = st.fixed_dictionaries(
     {},
     optional={
