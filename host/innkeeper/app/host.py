@@ -8,8 +8,11 @@ from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
+import anyio
+
 from innkeeper.app.doors import Entrance, entrance_from_settings, scheme_from_settings
 from innkeeper.app.inspection import surroundings_of
+from innkeeper.app.key_file import follow_key_file
 from innkeeper.app.pages import create_pages
 from innkeeper.app.web_apps import WebApps
 from innkeeper.contract.agent import Agent, is_executor
@@ -191,6 +194,10 @@ class Host:
         self._store, self._engine, self.registry = store, engine, registry
         await engine.start()
         self.tenants = tenants
+        if self._settings.auth.signing_key is None:
+            following = await self._resources.enter_async_context(anyio.create_task_group())
+            self._resources.callback(following.cancel_scope.cancel)
+            following.start_soon(follow_key_file, self._settings.auth.signing_key_file, keys, cards.sign_with)
 
     def _published(self, committed: Committed) -> None:
         if self._listen is not None:
