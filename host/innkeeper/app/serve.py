@@ -17,6 +17,7 @@ from hypercorn.asyncio import serve as hypercorn_serve
 from hypercorn.config import Config
 from hypercorn.typing import ASGIFramework
 
+from innkeeper.app import http2
 from innkeeper.app.host import Host
 from innkeeper.app.lifespan import follow
 from innkeeper.app.logs import configure_logs
@@ -156,6 +157,7 @@ async def _run(
     async def served(scope: Scope, receive: Receive, send: Send) -> None:
         await (follow(receive, send) if scope["type"] == "lifespan" else host(scope, receive, send))
 
+    http2.install()
     config = Config()
     numbers = [os.dup(listener.fileno()) for listener in sockets]  # the server closes what it is given
     config.bind = [f"fd://{number}" for number in numbers]

@@ -15,7 +15,7 @@ from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types import TaskState
 
-from innkeeper import Agent, Ask, Part, Refuse, Turn, hookimpl
+from innkeeper import Agent, Ask, Part, Provider, Refuse, Skill, Turn, hookimpl
 
 
 async def echo(turn: Turn) -> str:
@@ -170,6 +170,20 @@ HANDLERS = {
 }
 
 
+LETTERS = Agent(
+    "letters",
+    stream,
+    name="Café ☕ 👩\u200d🚀 e\u0301",
+    description='Quotes ", slashes / \\, a control \x01, line separators \u2028, and <html> & co.',
+    provider=Provider("Œuvre", "https://xn--uvre-9ya.example/%C3%BC?a=1&b=2"),
+    skills=(
+        Skill("\ufb33", name="After emoji in UTF-16, before them in UTF-8", tags=("é", "e\u0301")),
+        Skill("😀", examples=("\U0001d4b3", " ")),
+    ),
+)
+"""Its card has what canonical forms and encoders trip over."""
+
+
 @hookimpl
 def register_agents() -> list[Agent]:
-    return [Agent(name, handler, description=f"Tests: {name}.") for name, handler in HANDLERS.items()]
+    return [LETTERS, *(Agent(name, handler, description=f"Tests: {name}.") for name, handler in HANDLERS.items())]
