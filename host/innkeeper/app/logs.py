@@ -46,8 +46,9 @@ def configure_logs(level: str, form: Literal["text", "json"]) -> None:
 
     The log goes to standard error, unless whoever runs the process has a log of its own.
     """
-    handler = EnduringHandler()
-    text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if form == "json" else text)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    if not logging.getLogger().handlers:
+        handler = EnduringHandler()
+        text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+        handler.setFormatter(JsonLines() if form == "json" else text)
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("innkeeper").setLevel(level.upper())
