@@ -3,6 +3,7 @@
 #   make test    every test, those of the examples included; make test ARGS="-k name" picks
 #   make check   format, lint, types, layers
 #   make bench   turns per second beside the a2a-sdk's own server
+#   make fuzz    bad input to both bindings and the token door, MINUTES=10 each
 #   make docs    write the pages that are made of the code
 #   make .venv   only the environment that all of these share
 # Another Python: make PYTHON=python3.13 …
@@ -15,7 +16,7 @@ VERSION := $(shell $(PYTHON) -c $(PRINT_VERSION) 2>/dev/null)
 STAMP := .venv/installed-$(VERSION)
 PROJECTS := $(wildcard pyproject.toml examples/*/pyproject.toml plugins/*/pyproject.toml)
 
-.PHONY: run test check bench docs .venv
+.PHONY: run test check bench fuzz docs .venv
 
 run: $(STAMP)
 	.venv/bin/innkeeper serve
@@ -32,6 +33,14 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	.venv/bin/python bench $(ARGS)
+
+MINUTES ?= 10
+FUZZ_SECONDS = $(shell expr $(MINUTES) '*' 60)
+
+fuzz: $(STAMP)
+	.venv/bin/python -m pip install --quiet --group fuzz
+	cd tests/fuzz && ../../.venv/bin/python atheris_token_door.py -max_total_time=$(FUZZ_SECONDS) -print_final_stats=1
+	FUZZ_SECONDS=$(FUZZ_SECONDS) .venv/bin/pytest tests/fuzz
 
 docs: $(STAMP)
 	.venv/bin/python docs/generate

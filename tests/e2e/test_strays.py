@@ -42,6 +42,18 @@ async def test_an_agent_that_exits_wherever_it_can_ends_nothing(config, plugins,
 
 
 @pytest.mark.anyio
+async def test_an_agent_that_cancels_every_task_ends_no_task_of_the_host(config, plugins, client_of):
+    with running_host(config("[tenants.sweeps]\nuse = []\n[tenants.echo]\nuse = []\n"), plugins) as host:
+        for tenant in ("sweeps", "echo", "sweeps"):
+            async with client_of(host.agent(tenant), streaming=False) as client:
+                task = await sent(client, sending("still here"))
+            assert text_of(task.status.message.parts).endswith("still here")
+        assert host.stop() == 0
+        assert "agent sweeps of plugin agents-kit at tenant sweeps" in host.said()
+        assert host.said().count("cancels tasks of the host, which go on") == 1
+
+
+@pytest.mark.anyio
 async def test_an_agent_that_blocks_the_loop_is_named_in_the_log(config, plugins, client_of):
     tables = '[watch]\nslow_hook = "20ms"\n[tenants.blocks]\nuse = []\n'
     with running_host(config(tables), plugins) as host:

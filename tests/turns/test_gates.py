@@ -49,3 +49,21 @@ async def test_what_a_gate_does_to_its_turn_the_agent_does_not_see(engine_with: 
 
     async with engine_with(Agent("t", tells), gates=[gate(rewrites, "turn")]) as bench:
         assert (await bench.ask("hi", metadata={"role": "user"}))["text"] == "{'role': 'user'} {}"
+
+
+async def test_what_a_gate_does_to_its_turn_and_history_another_gate_does_not_see(engine_with: Any, gate: Any) -> None:
+    seen: list[str] = []
+
+    def rewrites(turn: Turn, history: Any) -> None:
+        views: list[Any] = [turn.metadata, turn.parts[0].metadata, history[0].metadata, history[0].parts[0].metadata]
+        seen.append(str(views))
+        for view in views:
+            view.setdefault("nested", []).append("seen")
+
+    async def answers(turn: Turn) -> str:
+        return str(turn.metadata)
+
+    gates = [gate(rewrites, "turn", "history"), gate(rewrites, "turn", "history")]
+    async with engine_with(Agent("t", answers), gates=gates) as bench:
+        assert (await bench.ask("hi", metadata={"nested": []}))["text"] == "{'nested': []}"
+    assert seen == ["[{'nested': []}, {}, {}, {}]"] * 2

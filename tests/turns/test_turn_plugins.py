@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 
-from innkeeper import Agent, Turn, TurnEvent
+from innkeeper import Agent, PluginFailed, Turn, TurnEvent
 from innkeeper.contract.markers import HookOptions
 from innkeeper.contract.tool import Tool
 from innkeeper.registry.fanout import Implementation
+from innkeeper.registry.memory_workspace import MemoryWorkspace
 
 pytestmark = pytest.mark.anyio
 
@@ -131,7 +132,24 @@ async def test_a_fault_beside_a_no_is_told_before_the_task_ends(engine_with: Any
         await bench.ask("hi")
         await bench.tenants["t"].hooks.close()
     assert [event.kind for event in told] == ["task", "fault", "declined"]
-    assert told[-1].data == {"by": ["b"], "state": "completed"}
+    assert told[-1].data == {"by": ("b",), "state": "completed"}
+
+
+async def test_what_one_listener_does_to_an_event_another_does_not_see(engine_with: Any, hook: Any) -> None:
+    told: list[TurnEvent] = []
+
+    def alters(event: TurnEvent) -> None:
+        event.data["by"].append("me")  # type: ignore[union-attr, call-overload, index]
+
+    hooks = [
+        hook("on_turn_event", alters, "event", plugin="a"),
+        hook("on_turn_event", hears(told), "event", plugin="b"),
+        hook("should_handle_turn", lambda: False, plugin="c"),
+    ]
+    async with engine_with(Agent("t", nothing), gates=hooks) as bench:
+        await bench.ask("hi")
+        await bench.tenants["t"].hooks.close()
+    assert told[-1].data["by"] == ("c",)
 
 
 async def test_listeners_hear_of_everything_on_disk_in_order(engine_with: Any, hook: Any) -> None:
@@ -162,3 +180,46 @@ async def test_a_listener_that_fails_is_nobodys_trouble(engine_with: Any, hook: 
     async with engine_with(Agent("t", nothing), gates=[hook("on_turn_event", fails, "event")]) as bench:
         assert (await bench.ask("hi"))["state"] == "completed"
         await bench.tenants["t"].hooks.close()
+
+
+class Broken(MemoryWorkspace):
+    """A backing of which one method is broken."""
+
+    async def read_file(self, path: str) -> str | None:
+        raise OSError("the disk is gone")
+
+
+async def reads(turn: Turn) -> str:
+    return await turn.workspace.read_file("a") or "nothing"
+
+
+async def goes_on(turn: Turn) -> str:
+    try:
+        return await reads(turn)
+    except PluginFailed as failed:
+        return f"sorry: {failed}"
+
+
+@pytest.mark.parametrize(("handler", "state"), [(reads, "failed"), (goes_on, "completed")])
+async def test_a_fault_of_a_backing_is_its_plugins_in_the_turns_events_and_the_log(
+    engine_with: Any, hook: Any, caplog: pytest.LogCaptureFixture, handler: Any, state: str
+) -> None:
+    told: list[TurnEvent] = []
+    hooks = [
+        hook("on_turn_event", hears(told), "event", plugin="listener"),
+        hook("workspace_backing", Broken, plugin="files"),
+    ]
+    async with engine_with(Agent("t", handler), gates=hooks) as bench:
+        task = await bench.ask("hi")
+        await bench.tenants["t"].hooks.close()
+    assert task["state"] == state
+    (fault,) = [event.data for event in told if event.kind == "fault"]
+    assert (fault["plugin"], fault["hook"]) == ("files", "workspace_backing.read_file")
+    assert "workspace_backing.read_file of plugin 'files' at tenant 't' raised OSError: the disk is gone" in caplog.text
+    words = "plugin 'files': hook 'workspace_backing.read_file' raised OSError: the disk is gone"
+    if state == "completed":
+        assert task["text"].startswith(f"sorry: {words}")
+    else:
+        (failed,) = [record.getMessage() for record in caplog.records if record.levelname == "ERROR"]
+        assert "failed, a plugin that it needs is at fault" in failed
+        assert words in failed

@@ -22,6 +22,13 @@ class BadArguments(InnkeeperError):
     """A tool was called with arguments it does not take; the text names each of them, in words for a model."""
 
 
+class PluginFailed(InnkeeperError):
+    """A plugin that a turn cannot do without is at fault; the text names it and says what it has done, as the log does.
+
+    The turn fails, unless its agent can do without.
+    """
+
+
 class Answerable(InnkeeperError):
     """An error with an answer for the caller.
 

@@ -78,6 +78,8 @@ def workspace_backing(scope: Scope, plugin: PluginContext) -> WorkspaceBacking |
     theirs last, so answer the same files for the same session. One plugin of a tenant may have this hook; two
     are a start fault that names both. None means that this session's files are kept in memory,
     as they are without such a plugin: until the host stops, or 1000 other sessions have used theirs.
+    A call of a method of the answer is like one of this hook: it has the same deadline, and a fault is the plugin's,
+    charged as ``workspace_backing.read_file`` and so on.
     """
 
 
@@ -125,7 +127,8 @@ def on_turn_event(event: TurnEvent, plugin: PluginContext) -> None:
     """Hear of everything that happens to the tasks of a tenant, after it is on disk. Since v1.
 
     Events of a task come in their order, one at a time, at most once: they wait in a bounded queue per plugin and
-    tenant, and what does not fit in, or has not been told when the host stops, is dropped and counted.
+    tenant, and what does not fit in, or has not been told when the host stops, is dropped and counted. All listeners
+    are told the same event, so ``data`` is read-only at every depth: mappings, and tuples for lists.
     """
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, overload
 
 from innkeeper.contract.errors import BadArguments
+from innkeeper.contract.json_values import exact, plain
 from innkeeper.contract.message import JSON, Part
 from innkeeper.contract.turn import Turn
 
@@ -26,15 +27,15 @@ _NAME: Final = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 class Tool:
     """Something that a model may call.
 
-    ``description`` is for the model. ``parameters`` is the JSON schema of an object; arguments come unchecked to a
-    ``run`` made by hand, and checked to a function under ``@tool``.
+    ``description`` is for the model. ``parameters`` is the JSON schema of an object, of which a copy is kept; arguments
+    come unchecked to a ``run`` made by hand, and checked to a function under ``@tool``.
 
     ``run`` takes a plain or an async function and gives an async one, which raises ``BadArguments`` if the arguments
     are no object, and ``TypeError`` if the answer is neither a str nor a Part nor a list of Parts.
 
     Raises:
         ValueError: the name is not 1 to 64 of a-z A-Z 0-9 _ -, or ``parameters`` is not the schema of an object.
-        TypeError: a field has the wrong type.
+        TypeError: a field has the wrong type, or ``parameters`` holds what is no JSON value.
     """
 
     name: str
@@ -51,14 +52,24 @@ class Tool:
             raise TypeError(f"Tool {name!r}: the description cannot be a {type(description).__name__}")
         if not isinstance(parameters, Mapping):
             raise TypeError(f"Tool {name!r}: the parameters cannot be a {type(parameters).__name__}")
-        if parameters.get("type") != "object":
+        schema = _schema(name, parameters)
+        if schema.get("type") != "object":
             raise ValueError(f"Tool {name!r}: the parameters are the JSON schema of an object: {{'type': 'object', …}}")
         if not callable(run):
             raise TypeError(f"Tool {name!r}: run cannot be a {type(run).__name__}")
         function = run.function if isinstance(run, _Run) else run  # of another tool, as dataclasses.replace gives it
-        fields = {"name": name, "description": description, "parameters": parameters, "run": _Run(name, function)}
+        name = exact(name)
+        fields = {"name": name, "description": exact(description), "parameters": schema, "run": _Run(name, function)}
         for field, value in fields.items():
             object.__setattr__(self, field, value)
+
+
+def _schema(tool: str, parameters: Mapping[str, JSON]) -> dict[str, JSON]:
+    try:
+        schema: dict[str, JSON] = plain(parameters)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"Tool {tool!r}: its parameters are no JSON: {error}") from error
+    return schema
 
 
 @dataclass(frozen=True, slots=True)

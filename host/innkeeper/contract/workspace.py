@@ -110,7 +110,8 @@ class Workspace:
     ``lock`` (an ``anyio.Lock()``) lets one write at a time count files and add one, so a session has one handle.
 
     Each method raises, besides what it names itself, ``ValueError`` for a path that UTF-8 cannot encode, and
-    ``TypeError`` for an argument of the wrong type or if the backing does not answer as ``WorkspaceBacking`` says.
+    ``TypeError`` for an argument of the wrong type. ``PluginFailed`` is raised where the plugin that keeps the files
+    does not do what ``WorkspaceBacking`` says, or not within 5 seconds; without a host, ``TypeError`` for such answers.
     """
 
     __slots__ = ("_backing", "_lock", "_open")

@@ -3,10 +3,11 @@
 import asyncio
 import inspect
 import logging
-from collections.abc import Coroutine, Generator
+from collections.abc import Callable, Coroutine, Generator
 from typing import Any, TypeVar
 
 from innkeeper.registry.described import described
+from innkeeper.registry.host_tasks import host_tasks
 from innkeeper.registry.watchdog import Owner, Stepped, current_owner
 
 log = logging.getLogger(__name__)
@@ -24,24 +25,23 @@ class ForeignExit(RuntimeError):
 def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
     """Keep a ``SystemExit`` or ``KeyboardInterrupt`` in a task from ending the event loop.
 
-    Every task made from now on ends with ``ForeignExit`` instead. What is running already may still end the loop: the
-    main task among it. A task that foreign code makes belongs to the same owner as that code. Callbacks (``call_soon``
-    and its like) are no tasks: their exits end a loop that does not see to it itself, as that of ``run_process`` does.
+    Every task made from now on ends with ``ForeignExit`` instead, and is a ``HostTask`` unless the loop has a task
+    factory of its own. What is running already may still end the loop: the main task among it. A task that foreign code
+    makes belongs to the same owner as that code. Callbacks (``call_soon`` and its like) are no tasks: their exits end a
+    loop that does not see to it itself, as that of ``run_process`` does.
     """
     former = loop.get_task_factory()
+    start: Callable[..., asyncio.Future[Any]] = former or host_tasks()
 
     def make(
         loop: asyncio.AbstractEventLoop, work: Coroutine[Any, Any, T] | Generator[Any, None, T], **options: Any
     ) -> asyncio.Future[T]:
-        def started(work: Coroutine[Any, Any, T] | Generator[Any, None, T]) -> asyncio.Future[T]:
-            return asyncio.Task(work, loop=loop, **options) if former is None else former(loop, work, **options)
-
         if not isinstance(work, Coroutine):
-            return started(work)
+            return start(loop, work, **options)
         contained = _contained(work, current_owner.get())
         if inspect.iscoroutine(work):
             contained.__qualname__ = work.__qualname__  # type: ignore[attr-defined] # as asyncio's reports name it
-        task = started(contained)
+        task = start(loop, contained, **options)
         task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step
         return task
 

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Final, cast, final
+from typing import Any, Final, final
 
 import click
 
@@ -14,7 +14,7 @@ from innkeeper.contract.tables import Database
 from innkeeper.contract.tool import RESERVED_TOOLS, Tool
 from innkeeper.contract.turn import Turn
 from innkeeper.contract.turn_event import TurnEvent
-from innkeeper.contract.workspace import WorkspaceBacking
+from innkeeper.registry import answers
 from innkeeper.registry.charges import Charges
 from innkeeper.registry.fanout import (
     GRACE_SECONDS,
@@ -24,10 +24,10 @@ from innkeeper.registry.fanout import (
     HookFailed,
     Implementation,
     Verdict,
-    WrongAnswer,
     in_order,
 )
 from innkeeper.registry.foreign import Strays
+from innkeeper.registry.foreign_backing import HOOK, ForeignBacking, looks_like_one, rules_of_methods
 from innkeeper.registry.holding import Holding
 from innkeeper.registry.listeners import Listener
 
@@ -35,7 +35,6 @@ PARTING_SECONDS: Final = 5.0
 """How long listeners are told what still waits when the host stops."""
 
 _PASSED: Final = Verdict()
-_BACKING_METHODS: Final = ("read_file", "write_file", "exists", "delete_file", "read_dir", "info")
 
 
 @final
@@ -55,7 +54,8 @@ class Hooks:
         self._strays = strays
         self._charges = charges
         self._rules = rules
-        self._fanout = Fanout(self.implementations, strays, charges, rules=rules, grace_seconds=grace_seconds)
+        with_methods = {**rules, **rules_of_methods(rules[HOOK])}
+        self._fanout = Fanout(self.implementations, strays, charges, rules=with_methods, grace_seconds=grace_seconds)
         self._listeners = tuple(Listener(each, self._tell_event, charges) for each in self._fanout.of("on_turn_event"))
 
     def has(self, hook: str) -> bool:
@@ -66,11 +66,11 @@ class Hooks:
 
     async def register_agents(self) -> Asked[tuple[Agent, ...]]:
         """Ask every plugin for its agents."""
-        return await self._fanout.collect("register_agents", {}, _agents)
+        return await self._fanout.collect("register_agents", {}, answers.agents)
 
     async def web_app(self) -> Asked[Callable[..., Any]]:
         """Ask every plugin for its pages."""
-        return await self._fanout.collect("web_app", {}, _asgi)
+        return await self._fanout.collect("web_app", {}, answers.asgi)
 
     def cli(self) -> click.Group:
         """Ask for a plugin's commands.
@@ -78,7 +78,7 @@ class Hooks:
         Raises:
             HookFailed: the plugin has none, or is at fault.
         """
-        return self._fanout.call_plain("cli", _group)
+        return self._fanout.call_plain("cli", answers.group)
 
     # --- a tenant ---------------------------------------------------------------------------------------------------
 
@@ -95,15 +95,16 @@ class Hooks:
         Raises:
             HookFailed: it is at fault.
         """
-        await self._fanout.ask_plugin(plugin, "ensure_tables", {"db": db, "version": version}, _nothing)
+        await self._fanout.ask_plugin(plugin, "ensure_tables", {"db": db, "version": version}, answers.nothing)
 
-    async def workspace_backing(self, scope: Scope) -> WorkspaceBacking | None:
+    async def workspace_backing(self, scope: Scope) -> ForeignBacking | None:
         """Ask the provider of workspaces; None without one, or if it leaves the session to the host.
 
         Raises:
             HookFailed: the provider is at fault.
         """
-        return await self._fanout.provide("workspace_backing", {"scope": scope}, _backing)
+        backing = await self._fanout.provide(HOOK, {"scope": scope}, looks_like_one)
+        return None if backing is None else ForeignBacking(backing, self._fanout.of(HOOK)[0], self._fanout)
 
     # --- a turn -----------------------------------------------------------------------------------------------------
 
@@ -121,7 +122,7 @@ class Hooks:
         """
         if not self.has("agent_tools"):
             return ()
-        asked = await self._fanout.collect("agent_tools", {"session": session}, _tools)
+        asked = await self._fanout.collect("agent_tools", {"session": session}, answers.tools)
         clashes = [
             self._fanout.charge(plugin, "agent_tools", reason) for plugin, reason in _tool_clashes(asked.answers)
         ]
@@ -131,11 +132,13 @@ class Hooks:
 
     async def capability(self) -> Asked[str | None]:
         """Ask every plugin for what it adds to a prompt."""
-        return await self._fanout.collect("capability", {}, _text)
+        return await self._fanout.collect("capability", {}, answers.text)
 
     async def summarize_messages(self, session: Session, messages: Sequence[Message]) -> str | None:
         """Ask one plugin after another until one puts the messages into fewer words."""
-        return await self._fanout.first("summarize_messages", {"session": session, "messages": tuple(messages)}, _text)
+        return await self._fanout.first(
+            "summarize_messages", {"session": session, "messages": tuple(messages)}, answers.text
+        )
 
     async def on_messages_displaced(self, session: Session, messages: Sequence[Message]) -> tuple[Fault, ...]:
         """Tell every listener of messages that leave the context; nothing is raised."""
@@ -156,66 +159,7 @@ class Hooks:
         await asyncio.gather(*(listener.close(PARTING_SECONDS) for listener in self._listeners))
 
     async def _tell_event(self, implementation: Implementation, event: TurnEvent) -> None:
-        await self._fanout.ask_one(implementation, {"event": event}, _ignored)
-
-
-# --- what the hooks may answer ----------------------------------------------------------------------------------------
-
-
-def _agents(answer: object) -> tuple[Agent, ...]:
-    return _all_of(Agent, answer)
-
-
-def _tools(answer: object) -> tuple[Tool, ...]:
-    return _all_of(Tool, answer)
-
-
-def _all_of(kind: type[Any], answer: object) -> tuple[Any, ...]:
-    if answer is None:
-        return ()
-    if isinstance(answer, kind):
-        return (answer,)
-    if not isinstance(answer, Iterable):
-        raise WrongAnswer(type(answer).__name__)
-    answers = tuple(answer)
-    if wrong := sorted({type(each).__name__ for each in answers if not isinstance(each, kind)}):
-        raise WrongAnswer(", ".join(wrong))
-    return answers
-
-
-def _asgi(answer: object) -> Callable[..., Any]:
-    if not callable(answer) or isinstance(answer, type):
-        raise WrongAnswer(type(answer).__name__)
-    return answer
-
-
-def _group(answer: object) -> click.Group:
-    if not isinstance(answer, click.Group):
-        raise WrongAnswer(type(answer).__name__)
-    return answer
-
-
-def _backing(answer: object) -> WorkspaceBacking | None:
-    if answer is None:
-        return None
-    if lacking := [name for name in _BACKING_METHODS if not callable(getattr(answer, name, None))]:
-        raise WrongAnswer(f"{type(answer).__name__} without {', '.join(lacking)}")
-    return cast("WorkspaceBacking", answer)
-
-
-def _text(answer: object) -> str | None:
-    if answer is None or isinstance(answer, str):
-        return answer or None
-    raise WrongAnswer(type(answer).__name__)
-
-
-def _nothing(answer: object) -> None:
-    if answer is not None:
-        raise WrongAnswer(type(answer).__name__)
-
-
-def _ignored(_: object) -> None:
-    return None
+        await self._fanout.ask_one(implementation, {"event": event}, answers.ignored)
 
 
 def _tool_clashes(brought: Iterable[tuple[str, tuple[Tool, ...]]]) -> Iterable[tuple[str, str]]:

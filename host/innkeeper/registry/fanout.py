@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Generic, Protocol, TypeAlias, TypeVar, final
 
-from innkeeper.contract.errors import InnkeeperError
+from innkeeper.contract.errors import InnkeeperError, PluginFailed
 from innkeeper.contract.hooks import HOOKS, HookRule, OnFault
 from innkeeper.contract.markers import HookOptions
 from innkeeper.contract.plugin import PluginContext
 from innkeeper.registry.charges import Charge, Charges
+from innkeeper.registry.copies import own
 from innkeeper.registry.described import described
 from innkeeper.registry.foreign import Finished, Foreign, Outcome, Raised, Strays, TimedOut, run_in_thread, settle
 
@@ -37,8 +38,8 @@ class WrongAnswer(InnkeeperError):
     """An answer of a kind that the hook does not know; the message names the kind."""
 
 
-class HookFailed(InnkeeperError):
-    """A hook that the turn cannot do without has failed; the faults name the plugins."""
+class HookFailed(PluginFailed):
+    """A hook has failed that cannot be done without; the faults name the plugins."""
 
     def __init__(self, *faults: "Fault") -> None:
         super().__init__("; ".join(map(str, faults)))
@@ -66,9 +67,9 @@ class Implementation:
         return f"{self.hook} of plugin {self.plugin!r}{at}"
 
     def call(self, arguments: Mapping[str, object]) -> object:
-        """Call it with those of ``arguments`` (and ``plugin``) that it names."""
+        """Call it with those of ``arguments`` (and ``plugin``) that it names, as its own."""
         given = {**arguments, "plugin": self.context}
-        return self.function(**{name: given[name] for name in self.argnames})
+        return self.function(**{name: own(given[name]) for name in self.argnames})
 
     def start(self, arguments: Mapping[str, object], take: Take[T], strays: Strays) -> Foreign[T]:
         """Call it in a task of its own; ``take`` runs there as well, since consuming an answer runs foreign code."""
@@ -131,7 +132,7 @@ def in_order(implementations: Iterable[Placed]) -> tuple[Placed, ...]:
 
 def none_or_bool(answer: object) -> bool | None:
     """Take what a gate answers."""
-    if answer is None or isinstance(answer, bool):
+    if answer is None or answer is True or answer is False:
         return answer
     raise WrongAnswer(type(answer).__name__)
 

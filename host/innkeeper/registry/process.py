@@ -11,6 +11,8 @@ from collections.abc import Awaitable, Coroutine, Generator, Sequence
 from contextlib import suppress
 from typing import Any, Final, TypeVar, cast, final
 
+from innkeeper.registry.host_tasks import host_tasks
+
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
@@ -45,12 +47,15 @@ def parting(code: int) -> int:
 class EnduringLoop(asyncio.SelectorEventLoop):
     """An event loop that goes on after a ``SystemExit`` or ``KeyboardInterrupt`` which is not that of what it runs.
 
+    What it runs is not for foreign code to cancel.
+
     asyncio lets both pass from callbacks and from tasks. The callbacks that wait keep their place, so that going on
     is no more than running the loop again.
     """
 
     def __init__(self) -> None:
         super().__init__()
+        self.set_task_factory(host_tasks())
         self._main: asyncio.Future[Any] | None = None
         self._stop_asked = False
 

@@ -49,8 +49,17 @@ class Mint:
         claims: Members | None = None,
     ) -> str:
         """Sign a token of 120 seconds for a caller at a tenant. ``header`` and ``claims`` take the place of its own."""
-        own_header = {"alg": "EdDSA", "kid": self.kid, "typ": "JWT", "jku": self.jku}
-        own_claims = {
+        return self.signed(self.header(header), self.claims(audience, tenant, now, caller=caller, replaced=claims))
+
+    def header(self, replaced: Members | None = None) -> bytes:
+        """Return the header of a token, as JSON."""
+        return _laid({"alg": "EdDSA", "kid": self.kid, "typ": "JWT", "jku": self.jku}, replaced)
+
+    def claims(
+        self, audience: str, tenant: str, now: float, *, caller: str = "remote:1:ann", replaced: Members | None = None
+    ) -> bytes:
+        """Return the claims of a token of 120 seconds, as JSON."""
+        own = {
             "iss": self.origin,
             "sub": caller,
             "aud": audience,
@@ -60,7 +69,7 @@ class Mint:
             IDENTITY_CLAIM: {"key": caller, "name": "Ann", "kind": "remote", "workspaceId": 1},
             TENANT_CLAIM: tenant,
         }
-        return self.signed(_laid(own_header, header), _laid(own_claims, claims))
+        return _laid(own, replaced)
 
     def signed(self, header: bytes, payload: bytes) -> str:
         """Sign whatever it is, as a compact JWS."""

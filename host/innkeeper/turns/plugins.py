@@ -8,6 +8,7 @@ from typing import final
 
 import anyio
 
+from innkeeper.contract.json_values import frozen
 from innkeeper.contract.message import Message
 from innkeeper.contract.session import Scope
 from innkeeper.contract.turn import Turn
@@ -70,11 +71,8 @@ class TurnPlugins:
 
     async def _backing(self) -> WorkspaceBacking:
         record = self._record
-        try:
-            return await self._tenant.workspaces.backing(Scope(record.tenant, record.caller, record.session_id))
-        except HookFailed as failed:
-            self._tell(failed.faults)
-            raise
+        scope = Scope(record.tenant, record.caller, record.session_id)
+        return await self._tenant.workspaces.backing(scope, self._tell)
 
     def _tell(self, faults: Iterable[Fault]) -> None:
         """Write faults into the event log; they have been logged already, should the store not take them."""
@@ -89,14 +87,15 @@ class TurnPlugins:
 
 
 def turn_event(committed: Committed, source: Source) -> TurnEvent:
-    """Make of a committed event what plugins are told."""
+    """Make of a committed event what plugins are told: all of them the same, which none can change."""
     event = source.event
     known = {"state": event.state and event.state.value, "message_id": event.message_id}
+    told = {**{key: value for key, value in known.items() if value}, **event.data}
     return TurnEvent(
         seq=committed.seq,
         task_id=committed.task_id,
         session_id=source.session_id,
         kind=event.kind,
         at=World.datetime_from_us(event.at_us),
-        data=MappingProxyType({**{key: value for key, value in known.items() if value}, **event.data}),
+        data=MappingProxyType({key: frozen(value) for key, value in told.items()}),
     )

@@ -17,6 +17,7 @@ from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome, Runner
 from innkeeper.ports.store import Ending, TaskView, TurnRecord
 from innkeeper.registry.described import described
+from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.endings import closing, failed, timed_out
@@ -182,8 +183,7 @@ class Run:
                 foreign.cancel()
                 await self._finish(timed_out(limit))
         finally:
-            if not foreign.task.done():
-                await foreign.stop(grace)
+            await foreign.stop(grace)
 
     async def _agent(self, turn: Turn) -> Outcome:
         return await self._runner(await self._plugins.equipped(turn), self._outlet)
@@ -219,6 +219,8 @@ class Run:
             return self._outlet.settled.result()
         try:
             return foreign.result()
+        except HookFailed as error:
+            return self._failed("a plugin that it needs is at fault", error)
         except Exception as error:  # noqa: BLE001 - agents raise anything; it is logged under the id that the caller gets
             return self._failed("it raised", error)
 
@@ -293,5 +295,5 @@ class Run:
 
 
 def _unforeseen(error: Exception) -> Exception | None:
-    """Return what deserves a traceback: a store that takes nothing is told of once, and not by every turn again."""
-    return None if isinstance(error, Unavailable) else error
+    """Return what deserves a traceback: neither a store that takes nothing nor a plugin, which are told of already."""
+    return None if isinstance(error, Unavailable | HookFailed) else error

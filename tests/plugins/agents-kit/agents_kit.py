@@ -61,6 +61,17 @@ async def leaves(turn: Turn) -> str:
     return "still here"
 
 
+async def sweeps(turn: Turn) -> str:
+    """Cancel every task there is, and take no notice itself."""
+    try:
+        for task in asyncio.all_tasks():
+            task.cancel()
+        await asyncio.sleep(0)
+    except asyncio.CancelledError:
+        pass
+    return "still here"
+
+
 async def _leave() -> None:
     sys.exit(5)
 
@@ -161,6 +172,7 @@ HANDLERS = {
     "forks": forks,
     "leaves": leaves,
     "mutes": mutes,
+    "sweeps": sweeps,
     "refuser": refuser,
     "slow": slow,
     "stream": stream,
