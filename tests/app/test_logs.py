@@ -2,8 +2,12 @@
 
 import json
 import logging
+import os
+import sys
 
-from innkeeper.app.logs import JsonLines
+import pytest
+
+from innkeeper.app.logs import EnduringHandler, JsonLines
 
 
 def record(message: str, *, error: BaseException | None = None) -> logging.LogRecord:
@@ -22,3 +26,25 @@ def test_a_record_is_one_line_of_json_whatever_it_says() -> None:
 def test_a_raise_is_in_it_with_its_traceback() -> None:
     said = json.loads(JsonLines().format(record("failed", error=ValueError("boo"))))
     assert said["traceback"].endswith("ValueError: boo")
+
+
+@pytest.mark.parametrize("logs_raise", [True, False])
+def test_a_log_with_no_place_left_to_go_raises_nothing(monkeypatch: pytest.MonkeyPatch, *, logs_raise: bool) -> None:
+    monkeypatch.setattr(logging, "raiseExceptions", logs_raise)
+    with open(os.devnull, "w", encoding="utf-8") as closed:  # noqa: PTH123 - it has no path of its own
+        monkeypatch.setattr(sys, "stderr", closed)
+        handler = EnduringHandler()
+    handler.stream.close()
+    handler.handle(record("unheard"))
+
+
+def test_the_log_goes_on_after_standard_error_is_closed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("log") / "stderr"
+    with path.open("w") as stderr:
+        monkeypatch.setattr(sys, "stderr", stderr)
+        handler = EnduringHandler()
+    handler.handle(record("still heard"))
+    handler.stream.close()
+    assert path.read_text() == "still heard\n"

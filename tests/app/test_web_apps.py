@@ -6,6 +6,7 @@ import dataclasses
 import json
 import logging
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
@@ -596,6 +597,14 @@ async def test_an_app_that_cannot_be_stopped_is_logged_and_charged(shutdown: str
     assert "'notes'" in caplog.text
     assert "lifespan's shutdown" in caplog.text
     assert registry.stock.charges.counts == {Charge("notes", "web_app"): 1}
+
+
+async def test_many_apps_that_cannot_be_stopped_take_no_longer_than_one(caplog: Any) -> None:
+    registry = registry_of(**{f"notes{n}": living([], shutdown="hang") for n in range(40)})
+    async with WebApps(registry, LIMITS, deadline=0.1):
+        began = time.monotonic()
+    assert time.monotonic() - began < 2
+    assert caplog.text.count("lifespan's shutdown") == 40
 
 
 # --- in a host --------------------------------------------------------------------------------------------------------

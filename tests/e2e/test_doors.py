@@ -3,9 +3,11 @@
 import json
 import threading
 import time
+from base64 import urlsafe_b64decode
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import anyio
 import httpx
 import pytest
 from a2a.client import ClientConfig, create_client
@@ -255,3 +257,23 @@ def test_keys_are_shown_and_rotated(plugins, tmp_path):
     assert json.loads(keys("show", **in_environment).stdout)["keys"] == [before]
     refused = keys("rotate", **in_environment)
     assert (refused.returncode, "in the environment" in refused.stderr) == (2, True)
+
+
+async def test_a_key_rotated_beside_the_host_signs_and_the_one_before_stays_published(issuing, plugins):
+    host, run = issuing
+    token = run("create", "--caller", "ann", "--tenant", "hello")
+    before = published(host)
+    assert innkeeper("keys", "rotate", plugins=plugins, cwd=host.errors.parent).returncode == 0
+    with anyio.fail_after(10):
+        while (after := published(host)) == before:  # noqa: ASYNC110 - it is another process that changes it
+            await anyio.sleep(0.05)
+    assert after[1:] == before
+    async with httpx.AsyncClient(headers={"authorization": f"Bearer {token}"}, trust_env=False) as http:
+        verify = create_signature_verifier(lambda kid, jku: OKP(host, kid), ["EdDSA"])
+        card = await A2ACardResolver(http, host.agent("hello")).get_agent_card(signature_verifier=verify)
+    header = json.loads(urlsafe_b64decode(card.signatures[0].protected + "=="))
+    assert header["kid"] == after[0]["kid"]
+
+
+def published(host):
+    return httpx.get(f"{host.url}/.well-known/jwks.json", trust_env=False).json()["keys"]

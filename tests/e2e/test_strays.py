@@ -64,3 +64,31 @@ async def test_an_agent_that_blocks_the_loop_is_named_in_the_log(config, plugins
     assert "agent blocks of plugin agents-kit at tenant blocks" in said
     assert "in blocks" in said
     assert said.count("blocks the event loop") == 1
+
+
+@pytest.mark.anyio
+async def test_a_killed_host_can_be_started_again_although_a_child_of_an_agent_lives_on(
+    config, plugins, client_of, tmp_path
+):
+    alive = tmp_path / "alive"
+    alive.touch()
+    with running_host(config("[tenants.forks]\nuse = []\n"), plugins) as host:
+        async with client_of(host.agent("forks"), streaming=False) as client:
+            await sent(client, sending(str(alive)))
+        host.stop(signal.SIGKILL)
+    try:
+        same = config("[tenants.forks]\nuse = []\n", bind=host.url.removeprefix("http://"))
+        with running_host(same, plugins) as again:
+            assert again.url == host.url
+    finally:
+        alive.unlink()
+
+
+@pytest.mark.anyio
+async def test_an_agent_that_closes_the_streams_of_the_process_does_not_silence_the_log(config, plugins, client_of):
+    with running_host(config("[tenants.mutes]\nuse = []\n"), plugins) as host:
+        async with client_of(host.agent("mutes"), streaming=False) as client:
+            for _ in range(2):
+                await sent(client, sending("hush"))
+        assert host.stop() == 0
+    assert host.said().count("heard all the same") >= 2

@@ -249,6 +249,13 @@ async def test_a_blocking_function_runs_in_a_thread_of_its_own(run, strays):
     assert outcome.value != here
 
 
+async def test_a_thread_has_the_name_of_whose_code_it_runs_for_as_long_as_it_does(run, strays):
+    outcome = await run(lambda: run_in_thread(threading.current_thread, name="hook of guest", strays=strays))
+    inside = await run(lambda: run_in_thread(lambda: threading.current_thread().name, name="guest", strays=strays))
+    assert outcome.value.name != "hook of guest"
+    assert inside.value == "guest"
+
+
 @pytest.mark.parametrize(
     "error", [ValueError(), SystemExit(), asyncio.CancelledError()], ids=lambda e: type(e).__name__
 )

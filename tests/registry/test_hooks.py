@@ -133,6 +133,15 @@ async def test_a_gate_declines_with_false_and_otherwise_fails_open(ask, strays, 
     assert strays.count == 0
 
 
+async def test_a_fault_that_comes_again_and_again_is_logged_ten_times_and_then_each_hundredth(ask, charges, caplog):
+    for _ in range(205):
+        await ask(gate("suspect", lambda: raises(ValueError("broken"))))
+    often = [record.message.rpartition(" (")[2] for record in caplog.records[1:]]
+    assert often == [f"{n} times so far)" for n in (*range(2, 11), 100, 200)]
+    assert [bool(record.exc_info) for record in caplog.records] == [True] + [False] * 11
+    assert charges.counts == {Charge("suspect", "should_handle_turn", "support"): 205}
+
+
 @pytest.mark.parametrize("case", [case for case, (_, handled, _) in GATES.items() if handled])
 async def test_a_second_gates_no_counts_whatever_the_first_does(ask, case):
     for gates in (

@@ -88,6 +88,17 @@ def test_what_is_left_running_does_not_keep_the_process(left: str, printed: list
     assert said in done.stderr
 
 
+@pytest.mark.parametrize("closed", ["sys.stdout", "sys.stderr"])
+def test_a_closed_stream_does_not_keep_the_process_either(closed: str) -> None:
+    closes = (
+        f"import sys; from innkeeper.app.logs import configure_logs; configure_logs('info', 'text'); {closed}.close()"
+    )
+    script = BEGIN.replace("{}", "ignores").replace("    return 7", f"    {closes}; return 7")
+    done = subprocess.run((sys.executable, "-c", script), capture_output=True, text=True, check=False, timeout=30)
+    assert (done.returncode, done.stdout) == (7, "done\n")
+    assert "although this still runs: the stray" in done.stderr
+
+
 EXITS = """
 import asyncio, signal, os
 from innkeeper.registry.process import run_process

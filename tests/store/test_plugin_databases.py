@@ -16,10 +16,10 @@ import anyio
 import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 
-from innkeeper.contract.errors import StartFault
+from innkeeper.contract.errors import StartFault, Unavailable
 from innkeeper.contract.tables import DatabaseError
 from innkeeper.ports.plugin_data import PluginData
-from innkeeper.store.plugin_databases import PluginDatabases
+from innkeeper.store.plugin_databases import THREADS_EACH, PluginDatabases
 
 pytestmark = pytest.mark.anyio
 
@@ -314,7 +314,7 @@ def opened(data_dir):
         except FileNotFoundError:  # the listing itself
             continue
     files = [each for each in held if re.fullmatch(re.escape(str(data_dir)) + r".*\.db", each)]
-    return len(files), sum("database tenant" in thread.name for thread in threading.enumerate())
+    return len(files), sum("database of" in thread.name for thread in threading.enumerate())
 
 
 async def test_a_hundred_tenants_are_a_few_open_files_and_threads(data_dir):
@@ -323,17 +323,17 @@ async def test_a_hundred_tenants_are_a_few_open_files_and_threads(data_dir):
     async with anyio.create_task_group() as tasks:
         for tenant in tenants:
             tasks.start_soon(databases.migrate, "memo", tenant, 1, version_1)
-    assert opened(data_dir) == (4, 4)
+    assert opened(data_dir) == (4, THREADS_EACH)
     for tenant in tenants:
         assert await databases.database("memo", tenant).fetch_all("SELECT text FROM notes") == [("first",)]
-        assert opened(data_dir) == (4, 4)
+        assert opened(data_dir) == (4, THREADS_EACH)
     await databases.aclose()
     assert opened(data_dir) == (0, 0)
 
 
 async def test_a_file_in_use_is_not_closed_and_keeps_nobody_waiting(data_dir):
     databases = PluginDatabases(data_dir, max_open=2)
-    inside = [databases.database("memo", f"tenant-{n}") for n in range(5)]
+    inside = [databases.database("memo", f"tenant-{n}") for n in range(2 * THREADS_EACH)]
     async with anyio.create_task_group() as tasks:
         leave = anyio.Event()
 
@@ -346,12 +346,32 @@ async def test_a_file_in_use_is_not_closed_and_keeps_nobody_waiting(data_dir):
         for db in inside:
             tasks.start_soon(block, db)
         await anyio.wait_all_tasks_blocked()
-        await databases.database("memo", "tenant-9").execute("CREATE TABLE t (x)")
+        await databases.database("memo", "tenant-99").execute("CREATE TABLE t (x)")
         leave.set()
-    assert opened(data_dir) == (2, 2)
+        assert opened(data_dir)[1] <= THREADS_EACH
+    assert opened(data_dir)[0] == 2
     for db in inside:
         assert await db.fetch_all("SELECT x FROM t") == [(1,)]
     await databases.aclose()
+
+
+ENDLESS = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT count(*) FROM n"
+
+
+async def test_slow_statements_of_a_plugin_hold_up_no_other_plugin_and_no_stop(data_dir):
+    databases = PluginDatabases(data_dir)
+
+    async def ask(tenant):
+        with pytest.raises(Unavailable):
+            await databases.database("slow", tenant).fetch_all(ENDLESS)
+
+    async with anyio.create_task_group() as tasks:
+        for n in range(2 * THREADS_EACH):
+            tasks.start_soon(ask, f"tenant-{n}")
+        await anyio.wait_all_tasks_blocked()
+        await databases.database("memo", "hello").execute("CREATE TABLE t (x)")
+        await databases.aclose()
+    assert opened(data_dir) == (0, 0)
 
 
 async def test_the_data_of_a_plugin_is_described_and_removed_for_good(databases, data_dir):

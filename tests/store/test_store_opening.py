@@ -236,13 +236,16 @@ from innkeeper.store.data_dir import sole_use
 
 with sole_use(Path(sys.argv[1])):
     if os.fork() == 0:
+        print("forked", flush=True)
         sys.stdin.read()  # lives until the test closes its end
     os._exit(0)
 """
 
 
 def test_a_forked_child_that_outlives_its_host_does_not_hold_the_lock(tmp_path):
-    with subprocess.Popen((sys.executable, "-c", FORKS, tmp_path), stdin=subprocess.PIPE) as host:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen((sys.executable, "-c", FORKS, tmp_path), **pipes) as host:
+        assert host.stdout.readline() == b"forked\n"
         assert host.wait(timeout=20) == 0
         with sole_use(tmp_path):
             assert host.stdin is not None

@@ -13,6 +13,7 @@ from innkeeper.contract.errors import TaskNotFound, Unavailable
 from innkeeper.ports.events import Committed
 from innkeeper.store import writer as writers
 from innkeeper.store.connection import connect
+from innkeeper.store.files_in_place import FilesInPlace
 from innkeeper.store.transactions import Transactions
 from innkeeper.store.writer import BATCH, Writer, Written
 
@@ -83,7 +84,7 @@ async def desk(tmp_path):
 
     desk = Desk(path, None)
     desk.connection = await connect(path, prepare)
-    desk.writer = Writer(desk.connection, await desk.connection.run(Transactions), desk.sink)
+    desk.writer = Writer(desk.connection, await desk.connection.run(Transactions), FilesInPlace(path), desk.sink)
     yield desk
     await desk.writer.close()
     await desk.connection.close()
@@ -197,6 +198,44 @@ async def test_a_disk_that_takes_writes_again_is_noticed_although_nobody_writes(
         while desk.writer.failing:
             await anyio.lowlevel.checkpoint()
     assert desk.stored() == []
+
+
+@pytest.mark.parametrize("suffix", ["", "-wal"])
+async def test_a_file_that_is_moved_away_takes_nothing_until_it_is_back(desk, monkeypatch, caplog, suffix):
+    monkeypatch.setattr(writers, "PROBE_SECONDS", 0.01)
+    file, away = desk.path.with_name(desk.path.name + suffix), desk.path.with_name("away")
+    await desk.submit("before")
+    file.rename(away)
+    assert desk.writer.failing
+    with pytest.raises(Unavailable):
+        await desk.submit("lost")
+    assert [told[1] for told in desk.told] == ["before"]
+    assert "removed or replaced while the host runs" in caplog.text
+    away.rename(file)
+    assert not desk.writer._files.moved
+    with anyio.fail_after(10):
+        while desk.writer.failing:
+            await anyio.lowlevel.checkpoint()
+    await desk.submit("after")
+    assert desk.stored() == ["before", "after"]
+
+
+async def test_a_file_that_is_replaced_takes_nothing(desk):
+    other = desk.path.with_name("other")
+    other.touch()
+    other.replace(desk.path)
+    with pytest.raises(Unavailable):
+        await desk.submit("lost")
+
+
+async def test_what_is_committed_while_the_file_goes_away_is_not_acknowledged(desk):
+    def work(connection):
+        desk.path.rename(desk.path.with_name("away"))
+        return Written("lost", (Committed("lost", 1, b"", None),))
+
+    with pytest.raises(Unavailable):
+        await desk.writer.submit(work)
+    assert desk.told == []
 
 
 async def test_close_writes_what_has_queued_and_refuses_what_comes(desk):

@@ -70,3 +70,17 @@ def test_the_readme_fits_a_screen() -> None:
 
 def test_no_plugin_can_be_named_like_a_verb() -> None:
     assert frozenset(VERBS) == RESERVED
+
+
+NAMED_TEST = re.compile(r"`([\w/]+/test_\w+\.py)(?:::(test_\w+))?`")
+
+
+def test_tests_that_a_page_names_are_there() -> None:
+    named = {match for page in PAGES for match in NAMED_TEST.findall(page.read_text(encoding="utf-8"))}
+    assert named
+    missing = [
+        f"{file}::{test}"
+        for file, test in sorted(named)
+        if not (path := ROOT / "tests" / file).exists() or f"def {test}" not in path.read_text(encoding="utf-8")
+    ]
+    assert missing == []

@@ -8,8 +8,11 @@ from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
+import anyio
+
 from innkeeper.app.doors import Entrance, entrance_from_settings, scheme_from_settings
 from innkeeper.app.inspection import surroundings_of
+from innkeeper.app.key_file import follow_key_file
 from innkeeper.app.pages import create_pages
 from innkeeper.app.push import push_from_settings
 from innkeeper.app.web_apps import WebApps
@@ -21,6 +24,7 @@ from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Door
 from innkeeper.edge.executor import runner_from_executor
 from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
+from innkeeper.edge.push import Push
 from innkeeper.edge.resolving import system_resolver
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
@@ -177,9 +181,7 @@ class Host:
             keys = self._keys()
             cards = self._cards(keys, {} if registry is None else registry.tenants)
         with _collected(faults):
-            push = push_from_settings(
-                self._settings, self._resolver or self._resources.enter_context(system_resolver())
-            )
+            push = self._push()
         with _collected(faults):
             store = await self._resources.enter_async_context(open_store(data_dir, self._published))
             auth = self._settings.auth
@@ -200,6 +202,13 @@ class Host:
         self._store, self._engine, self.registry = store, engine, registry
         await engine.start()
         self.tenants = tenants
+        if self._settings.auth.signing_key is None:
+            await self._follow_key_file(keys, cards)
+
+    async def _follow_key_file(self, keys: SigningKeys, cards: Cards) -> None:
+        following = await self._resources.enter_async_context(anyio.create_task_group())
+        self._resources.callback(following.cancel_scope.cancel)
+        following.start_soon(follow_key_file, self._settings.auth.signing_key_file, keys, cards.sign_with)
 
     def _published(self, committed: Committed) -> None:
         if self._listen is not None:
@@ -212,6 +221,10 @@ class Host:
         if auth.signing_key is not None:
             return key_from_json(auth.signing_key.get_secret_value())
         return (load_or_create_key_file if auth.mode == "open" else load_key_file)(auth.signing_key_file)
+
+    def _push(self) -> Push | None:
+        resolver = self._resolver or self._resources.enter_context(system_resolver())
+        return push_from_settings(self._settings, resolver)
 
     def _cards(self, keys: SigningKeys, tenants: Mapping[str, Tenant]) -> Cards:
         card = self._settings.card

@@ -2,9 +2,11 @@
 
 import json
 import logging
+import os
 import sys
+from contextlib import suppress
 from datetime import UTC, datetime
-from typing import Literal
+from typing import Literal, TextIO
 
 
 class JsonLines(logging.Formatter):
@@ -23,13 +25,30 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=False)
 
 
+class EnduringHandler(logging.StreamHandler[TextIO]):
+    """Writes to where standard error leads when it is made, and never raises: plugins may close what they like."""
+
+    def __init__(self) -> None:
+        try:
+            stream: TextIO = os.fdopen(os.dup(sys.stderr.fileno()), "w", encoding="utf-8", errors="backslashreplace")
+        except (AttributeError, OSError, ValueError):  # no file, or closed
+            stream = sys.stderr
+        super().__init__(stream)
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - the name that logging gives it
+        """Report a record that cannot be written, if there is any place left where that can be said."""
+        with suppress(Exception):
+            super().handleError(record)
+
+
 def configure_logs(level: str, form: Literal["text", "json"]) -> None:
     """Let Innkeeper and its plugins log from ``level`` on, and everything else from warnings on.
 
     The log goes to standard error, unless whoever runs the process has a log of its own.
     """
-    handler = logging.StreamHandler(sys.stderr)
-    text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
-    handler.setFormatter(JsonLines() if form == "json" else text)
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])
+    if not logging.getLogger().handlers:
+        handler = EnduringHandler()
+        text = logging.Formatter("%(asctime)s %(levelname)-7s %(name)s: %(message)s")
+        handler.setFormatter(JsonLines() if form == "json" else text)
+        logging.basicConfig(level=logging.WARNING, handlers=[handler])
     logging.getLogger("innkeeper").setLevel(level.upper())

@@ -25,6 +25,7 @@ from innkeeper.contract.errors import StartFault
 from innkeeper.edge.app import Receive, Scope, Send
 from innkeeper.registry.process import run_process
 from innkeeper.settings import Settings
+from innkeeper.store.forks import not_for_children
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +75,10 @@ async def _exit_code(
     try:
         await _serve(settings, announce, safe_mode, entry_points)
     except StartFault as fault:
-        print(*fault.faults, sep="\n", file=sys.stderr)  # noqa: T201 - the report of a start that failed
+        try:
+            print(*fault.faults, sep="\n", file=sys.stderr, flush=True)  # noqa: T201 - the report of a start that failed
+        except (OSError, ValueError):  # a plugin has closed it
+            log.error("%s", "\n".join(fault.faults))  # noqa: TRY400 - the report, not a traceback
         return 2
     return 0
 
@@ -90,7 +94,9 @@ async def _serve(
         sockets: list[socket.socket] = []
         for bind in settings.host.bind:
             try:
-                sockets.append(opened.enter_context(_bound(bind)))
+                listener = opened.enter_context(_bound(bind))
+                opened.enter_context(not_for_children((listener.fileno(),)))
+                sockets.append(listener)
             except StartFault as fault:
                 faults += fault.faults
         bound = tuple(map(_address, sockets))
@@ -108,7 +114,10 @@ async def _serve(
 
         def listening() -> None:
             wants_token = settings.auth.mode != "open"
-            announce(Listening(base_url, address, tuple(host.tenants), host.lacks, wants_token))
+            try:
+                announce(Listening(base_url, address, tuple(host.tenants), host.lacks, wants_token))
+            except (OSError, ValueError) as error:  # a plugin has closed standard output, or nobody reads it
+                log.warning("listening on %s, which cannot be said on standard output: %s", address, error)
 
         try:
             await _run(host, sockets, listening, stopping)
@@ -160,7 +169,8 @@ async def _run(
     gc.collect()
     gc.freeze()  # what a start leaves behind stays: the collector need not walk it again
     listening()
-    await hypercorn_serve(cast("ASGIFramework", served), config, shutdown_trigger=stopped, mode="asgi")
+    with not_for_children(numbers):
+        await hypercorn_serve(cast("ASGIFramework", served), config, shutdown_trigger=stopped, mode="asgi")
 
 
 def _bound(bind: str) -> socket.socket:

@@ -64,7 +64,7 @@ def show(file: Path | None, config: Path | None) -> None:
 @file_option
 @config_option
 def rotate(file: Path | None, config: Path | None) -> None:
-    """Make a new key that signs from the next start of the host on.
+    """Make a new key that signs from now on: a host that runs takes it within two seconds.
 
     The one that signed before stays published, without its private half. A gateway that has pinned it must pin anew.
     """

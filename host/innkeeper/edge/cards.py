@@ -53,6 +53,16 @@ class BearerScheme:
         card.security_requirements.add().schemes[self.key].SetInParent()
 
 
+@dataclass(frozen=True, slots=True)
+class _Signed:
+    """What one set of keys has signed, and the set."""
+
+    jwks: bytes
+    stub: SignedCard
+    by_path: Mapping[str, SignedCard]
+    by_name: Mapping[str, SignedCard]
+
+
 @final
 class Cards:
     """Every card of a host, and the key set that verifies them. ``agents`` are the served ones by tenant id.
@@ -83,28 +93,36 @@ class Cards:
         if faults := [f"{of}: its card needs {field}" for of, card in checked.items() for field in empty_fields(card)]:
             raise StartFault(*faults)
 
-        def signed(card: a2a_pb2.AgentCard) -> SignedCard:
+        for card in (stub, *by_path.values(), *by_name.values()):
             card.capabilities.push_notifications = push
             if scheme is not None:
                 scheme.put_on(card)
-            return sign_card(card, keys, base + KEYS_PATH)
+        self._stub, self._by_path, self._by_name = stub, by_path, by_name
+        self._jku = base + KEYS_PATH
+        self._signed = self._signed_with(keys)
 
-        self._jwks = keys.jwks()
-        self._stub = signed(stub)
-        self._by_path = {tenant: signed(card) for tenant, card in by_path.items()}
-        self._by_name = {tenant: signed(card) for tenant, card in by_name.items()}
+    def sign_with(self, keys: SigningKeys) -> None:
+        """Sign every card anew; from one moment to the next these cards and these keys are served."""
+        self._signed = self._signed_with(keys)
+
+    def _signed_with(self, keys: SigningKeys) -> "_Signed":
+        def signed(cards: Mapping[str, a2a_pb2.AgentCard]) -> Mapping[str, SignedCard]:
+            return {tenant: sign_card(card, keys, self._jku) for tenant, card in cards.items()}
+
+        stub = sign_card(self._stub, keys, self._jku)
+        return _Signed(keys.jwks(), stub, signed(self._by_path), signed(self._by_name))
 
     def stub(self) -> SignedCard:
         """Return the card of the origin, which names no tenant."""
-        return self._stub
+        return self._signed.stub
 
     def find_tenant_card(self, tenant_id: str, *, by_path: bool) -> SignedCard | None:
         """Return a tenant's card, for those who ask under its path or for those who name it in the request."""
-        return (self._by_path if by_path else self._by_name).get(tenant_id)
+        return (self._signed.by_path if by_path else self._signed.by_name).get(tenant_id)
 
     def jwks(self) -> bytes:
         """Return the public key set."""
-        return self._jwks
+        return self._signed.jwks
 
 
 def named_interfaces(base: str, tenant_id: str = "") -> list[a2a_pb2.AgentInterface]:

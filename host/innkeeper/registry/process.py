@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Awaitable, Coroutine, Generator, Sequence
+from contextlib import suppress
 from typing import Any, Final, TypeVar, cast, final
 
 from innkeeper.registry.host_tasks import host_tasks
@@ -145,6 +146,7 @@ def _end_if_any(code: int, left: Sequence[str], error: BaseException | None = No
             log.error("the command failed", exc_info=error)
         log.warning("ending the process although this still runs: %s", ", ".join(left))
         logging.shutdown()
-        sys.stdout.flush()
-        sys.stderr.flush()
+        for stream in (sys.stdout, sys.stderr):
+            with suppress(Exception):  # foreign code may have closed or replaced it
+                stream.flush()
         os._exit(code)

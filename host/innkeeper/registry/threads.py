@@ -41,9 +41,12 @@ async def run_in_thread(function: Callable[[], T], *, name: str, strays: Strays,
             if step is _Step.ABANDONED:
                 raise RuntimeError("abandoned before it began")
             step = _Step.RUNNING
+        thread = threading.current_thread()
+        former, thread.name = thread.name, name  # whoever lists what is left at the end finds it there
         try:
             return function()
         finally:
+            thread.name = former
             if not loop.is_closed():
                 loop.call_soon_threadsafe(left)
 

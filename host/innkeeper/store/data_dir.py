@@ -1,7 +1,6 @@
 """The data directory: private, and used by one host at a time."""
 
 import fcntl
-import functools
 import os
 import stat
 from collections.abc import Iterator
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from innkeeper.contract.errors import StartFault
+from innkeeper.store.forks import not_for_children
 
 DATABASE: Final = "innkeeper.db"
 LOCK: Final = "innkeeper.lock"
@@ -66,7 +66,6 @@ def sole_use(data_dir: Path) -> Iterator[None]:
     path = data_dir / LOCK
     make_private_file(path)
     descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-    _not_for_children(descriptor)
     try:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -74,28 +73,7 @@ def sole_use(data_dir: Path) -> Iterator[None]:
             raise StartFault(f"data directory {data_dir}: another host is using it") from error
         except OSError as error:
             raise StartFault(f"data directory {data_dir}: it cannot be locked: {error.strerror}") from error
-        yield
+        with not_for_children((descriptor,)):
+            yield
     finally:
-        _held.discard(descriptor)
         os.close(descriptor)
-
-
-_held: Final[set[int]] = set()
-"""The descriptors of the locks of this process."""
-
-
-def _not_for_children(descriptor: int) -> None:
-    """Keep a process that a plugin forks from holding the lock when this one is no more."""
-    _arrange_for_forks()
-    _held.add(descriptor)
-
-
-@functools.cache
-def _arrange_for_forks() -> None:
-    os.register_at_fork(after_in_child=_close_held)  # once per process: it cannot be undone
-
-
-def _close_held() -> None:
-    for descriptor in _held:
-        os.close(descriptor)
-    _held.clear()

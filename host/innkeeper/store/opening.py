@@ -13,6 +13,7 @@ from innkeeper.ports.events import EventSink
 from innkeeper.store.connection import Connection, connect
 from innkeeper.store.data_dir import DATABASE, make_private_directory, make_private_file, sole_use
 from innkeeper.store.faults import start_fault
+from innkeeper.store.files_in_place import FilesInPlace
 from innkeeper.store.readers import Readers
 from innkeeper.store.schema import migrations, prepare, prepare_reader
 from innkeeper.store.sqlite_store import SqliteStore
@@ -60,7 +61,7 @@ async def _open(database: Path, sink: EventSink, owned: AsyncExitStack) -> Sqlit
     try:
         writing = await own(lambda raw: prepare(raw, database, steps))
         readers = Readers([await own(prepare_reader) for _ in range(READERS)])
-        writer = Writer(writing, await writing.run(Transactions), sink)
+        writer = Writer(writing, await writing.run(Transactions), FilesInPlace(database), sink)
     except sqlite3.Error as error:
         raise start_fault(database, error) from error
     owned.push_async_callback(writer.close)

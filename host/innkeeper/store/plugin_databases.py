@@ -1,5 +1,6 @@
 """The databases of all plugins: ``plugins/<plugin>/<tenant>.db`` in the data directory."""
 
+import asyncio
 import re
 import sqlite3
 from functools import partial
@@ -14,9 +15,13 @@ from innkeeper.store.levels import Level
 from innkeeper.store.plugin_database import PluginDatabase
 from innkeeper.store.plugin_file import OpenFiles, PluginFile, no_transaction_left
 from innkeeper.store.schema import check
+from innkeeper.store.sql_thread import SharedThreads
 
 CHECKED_BYTES: Final = 16 * 1024 * 1024
 """Up to this size a file is checked as a whole before its tables are brought up to date."""
+
+THREADS_EACH: Final = 8
+"""How many statements of one plugin run at the same time."""
 
 _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 
@@ -25,13 +30,15 @@ _NAME: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]*[a-z0-9])?")
 class PluginDatabases:
     """Keeps a SQLite file per plugin and tenant.
 
-    About ``max_open`` files are open, each with a thread: those in use, and of the others the ones used last.
+    About ``max_open`` files are open: those in use, and of the others the ones used last. A plugin has at most
+    ``THREADS_EACH`` threads for all of its files, so that its slow statements hold up nobody else's.
     """
 
     def __init__(self, data_dir: Path, *, max_open: int = 16) -> None:
         self._data_dir = data_dir
         self._levels: dict[tuple[str, str], Level] = {}
         self._open_files = OpenFiles(max_open)
+        self._threads: dict[str, SharedThreads] = {}
         self._ended = False
 
     def database(self, plugin: str, tenant: str) -> Database:
@@ -112,13 +119,13 @@ class PluginDatabases:
         self._ended = True
         for file in files:
             file.ended = True
-        for file in files:
-            await file.close()
+        await asyncio.gather(*(file.close() for file in files))  # together: each interrupts what keeps its threads
 
     def _level(self, plugin: str, tenant: str) -> Level:
         if (plugin, tenant) not in self._levels:
             path = self._folder(plugin) / f"{_checked(tenant)}.db"
-            file = PluginFile(path, self._data_dir, plugin, self._open_files)
+            threads = self._threads.setdefault(plugin, SharedThreads(THREADS_EACH, f"database of {plugin}"))
+            file = PluginFile(path, self._data_dir, plugin, self._open_files, threads)
             file.ended = self._ended
             self._levels[plugin, tenant] = Level(file)
         return self._levels[plugin, tenant]

@@ -12,7 +12,7 @@ from innkeeper.store.authorizer import VERSIONS
 from innkeeper.store.data_dir import make_private_directory, make_private_file
 from innkeeper.store.fair_lock import FairLock
 from innkeeper.store.schema import make_durable
-from innkeeper.store.sql_thread import SqlThread
+from innkeeper.store.sql_thread import SharedThreads, SqlThread
 
 T = TypeVar("T")
 
@@ -54,18 +54,19 @@ class OpenFiles:
 class PluginFile:
     """A database file. ``lock`` is held by whoever uses it; ``ended`` once the host is shutting down."""
 
-    def __init__(self, path: Path, data_dir: Path, plugin: str, open_files: OpenFiles) -> None:
+    def __init__(self, path: Path, data_dir: Path, plugin: str, open_files: OpenFiles, threads: SharedThreads) -> None:
         self.path = path
         self.plugin = plugin
         self.lock = FairLock()
         self.ended = False
         self._data_dir = data_dir
         self._open_files = open_files
+        self._threads = threads
         self._thread: SqlThread | None = None
         self._fenced = False
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        """Run the work on the thread of the file, which is opened, and made, where it is not.
+        """Run the work on a thread of the plugin; the file is opened, and made, where it is not.
 
         Raises:
             Unavailable: the host is shutting down.
@@ -86,7 +87,7 @@ class PluginFile:
         for directory in (self._data_dir, self.path.parent.parent, self.path.parent):
             make_private_directory(directory)
         make_private_file(self.path)
-        thread = SqlThread(self.path)
+        thread = SqlThread(self.path, self._threads)
         await thread.open(lambda raw: make_durable(raw, self.path))
         self._fenced = False
         self._thread = thread

@@ -1,7 +1,8 @@
-"""A SQLite connection that can be interrupted, on a thread of its own and bound to no event loop."""
+"""A SQLite connection that can be interrupted, on threads that it shares and bound to no event loop."""
 
 import asyncio
 import sqlite3
+import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
@@ -18,15 +19,43 @@ INTERRUPT_SECONDS: Final = 0.005
 """How soon a statement is interrupted again: the first time it may not have begun yet."""
 
 
+class SharedThreads:
+    """At most ``most`` threads, for any number of connections; there while a connection is."""
+
+    def __init__(self, most: int, name: str) -> None:
+        self._most = most
+        self._name = name
+        self._guard = threading.Lock()
+        self._users = 0
+        self._executor = ThreadPoolExecutor(1)  # without a thread until it is used, and it never is
+
+    def join(self) -> ThreadPoolExecutor:
+        """Return what runs the functions of one connection more."""
+        with self._guard:
+            if self._users == 0:
+                self._executor = ThreadPoolExecutor(self._most, thread_name_prefix=self._name)
+            self._users += 1
+            return self._executor
+
+    def leave(self) -> None:
+        """Take note that a connection is closed: the last one ends the threads."""
+        with self._guard:
+            self._users -= 1
+            if self._users == 0:
+                self._executor.shutdown()
+
+
 class SqlThread:
-    """A connection whose every use is one function, run on its thread in the order of the calls.
+    """A connection whose every use is one function, run on a thread, one at a time.
 
     Any event loop may ask, one after the other. It must be closed.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, threads: SharedThreads) -> None:
         self._path = path
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix=f"database {path.name}")
+        self._threads = threads
+        self._executor = threads.join()
+        self._alone = threading.Lock()
         self._raw: sqlite3.Connection | None = None
         self._last: Future[Any] | None = None
 
@@ -50,6 +79,7 @@ class SqlThread:
             isolation_level=None,
             timeout=BUSY_TIMEOUT_SECONDS,
             cached_statements=0,
+            check_same_thread=False,  # one function at a time all the same
         )
 
     async def run(self, function: Callable[[sqlite3.Connection], T]) -> T:
@@ -59,9 +89,10 @@ class SqlThread:
         """
 
         def call() -> T:
-            if self._raw is None:
-                raise sqlite3.ProgrammingError("the connection is closed")
-            return function(self._raw)
+            with self._alone:  # one that a closed event loop has left behind may still be running
+                if self._raw is None:
+                    raise sqlite3.ProgrammingError("the connection is closed")
+                return function(self._raw)
 
         return await self._call(call)
 
@@ -83,7 +114,12 @@ class SqlThread:
         raw = self._raw
         if raw is None:
             raise sqlite3.ProgrammingError("the connection is closed")
-        job: Future[T] = self._executor.submit(function, raw)
+
+        def call() -> T:
+            with self._alone:
+                return function(raw)
+
+        job: Future[T] = self._executor.submit(call)
         self._last = job
         await self._until_done(job, lambda: None)
         return job.result()
@@ -106,13 +142,13 @@ class SqlThread:
                 self._raw.interrupt()
 
     async def close(self) -> None:
-        """Interrupt what is running, close the file and end the thread; an open transaction is undone."""
+        """Interrupt what is running, close the file and leave the threads; an open transaction is undone."""
         try:
             if self._raw is not None:
                 await self.run_to_its_end(_close)
         finally:
             self._raw = None
-            self._executor.shutdown()
+            self._threads.leave()
 
 
 def _close(raw: sqlite3.Connection) -> None:

@@ -12,6 +12,7 @@ from innkeeper.contract.errors import Answerable, Unavailable
 from innkeeper.ports.events import Committed, EventSink
 from innkeeper.store.connection import Connection
 from innkeeper.store.faults import unavailable
+from innkeeper.store.files_in_place import FilesInPlace
 from innkeeper.store.transactions import Done, Failed, Outcome, Transactions, Work
 
 log = logging.getLogger(__name__)
@@ -70,19 +71,27 @@ class Writer:
     """Runs work in the order of its submission; nobody who submits ever waits for nothing.
 
     The event loop on which it is made is the one from which it is used. It owns one task, ended by ``close``, and
-    uses a connection that it leaves open. ``failing``: the last batch met a disk, file or lock that took no writes.
+    uses a connection that it leaves open.
     """
 
-    def __init__(self, connection: Connection, transactions: Transactions, sink: EventSink) -> None:
+    def __init__(
+        self, connection: Connection, transactions: Transactions, files: FilesInPlace, sink: EventSink
+    ) -> None:
         self._connection = connection
         self._transactions = transactions
+        self._files = files
         self._sink = sink
         self._queue: deque[_Entry[Any]] = deque()
         self._in_flight: list[_Entry[Any]] = []
         self._refusal = ""
-        self.failing = False
+        self._failing = False
         self._wake = asyncio.Event()
         self._flushing = asyncio.create_task(self._flush_until_closed(), name="store writer")
+
+    @property
+    def failing(self) -> bool:
+        """Whether the last batch met a disk, file or lock that took no writes, or the next one will."""
+        return self._failing or self._files.moved
 
     def submit(self, work: Work[Written[T]], *, then: Callable[[T], None] | None = None) -> asyncio.Future[T]:
         """Queue the work now and answer with the future of its answer.
@@ -120,7 +129,7 @@ class Writer:
         except Exception:
             log.exception("the store's writer has failed")
         finally:
-            self.failing = self.failing or not self._refusal
+            self._failing = self._failing or not self._refusal
             self._refusal = self._refusal or "The host cannot store anything any more"
             for entry in (*self._in_flight, *self._queue):
                 if not entry.future.done():
@@ -129,7 +138,7 @@ class Writer:
 
     async def _woken(self) -> None:
         """Wait for work; while the disk refuses, try it now and then: a host that is not ready may get none."""
-        if not self.failing:
+        if not self._failing:
             await self._wake.wait()
             return
         try:
@@ -149,14 +158,14 @@ class Writer:
     def _take_note(self, outcomes: list[Outcome[Written[Any]]]) -> None:
         """Say when the disk begins to refuse, and when it takes writes again."""
         errors = [outcome.error for outcome in outcomes if isinstance(outcome, Failed) and unavailable(outcome.error)]
-        if errors and not self.failing:
+        if errors and not self._failing:
             log.error("nothing can be stored: %s", errors[0])
-        elif self.failing and not errors:
+        elif self._failing and not errors:
             log.warning("writes are stored again")
-        self.failing = bool(errors)
+        self._failing = bool(errors)
 
     async def _on_thread(self, works: list[Work[Written[Any]]]) -> list[Outcome[Written[Any]]]:
-        trip = asyncio.ensure_future(self._connection.run(lambda _: self._transactions.run(works)))
+        trip = asyncio.ensure_future(self._connection.run(lambda raw: self._committed(raw, works)))
         try:
             while not trip.done():
                 await asyncio.wait({trip}, timeout=THREAD_WATCH_SECONDS)
@@ -165,6 +174,19 @@ class Writer:
             return trip.result()
         finally:
             trip.cancel()
+
+    def _committed(self, raw: sqlite3.Connection, works: list[Work[Written[Any]]]) -> list[Outcome[Written[Any]]]:
+        try:
+            self._files.refuse_when_moved()
+            outcomes = self._transactions.run(works)
+            self._files.refuse_when_moved()  # before anybody is told
+        except sqlite3.Error as error:
+            return [Failed(error) for _ in works]
+        try:
+            self._files.empty_long_log(raw)
+        except (sqlite3.Error, OSError):
+            log.exception("the write-ahead log could not be emptied")
+        return outcomes
 
 
 def _call(callback: Callable[[T], None], value: T) -> None:

@@ -1,6 +1,7 @@
 """Agents of every kind."""
 
 import asyncio
+import contextlib
 import contextvars
 import os
 import sys
@@ -119,6 +120,31 @@ async def stumbles(turn: Turn) -> str:
     return answer
 
 
+async def forks(turn: Turn) -> str:
+    """Leave a child behind that lives for as long as the file exists which the message names."""
+    child = os.fork()
+    if child == 0:
+        outlive(Path(turn.text))
+    return str(child)
+
+
+def outlive(file: Path) -> None:
+    os.close(1)  # whoever reads what the host prints waits for its end
+    while file.exists():
+        time.sleep(0.02)
+    os._exit(0)
+
+
+async def mutes(turn: Turn) -> str:
+    """Close what the host could write to."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.close()
+    for number in (1, 2):
+        with contextlib.suppress(OSError):
+            os.close(number)
+    raise RuntimeError("heard all the same")
+
+
 class Executor(AgentExecutor):
     """An agent of the a2a-sdk, as its own server would run it."""
 
@@ -143,7 +169,9 @@ HANDLERS = {
     "executor": Executor(),
     "fails": boom,
     "flood": flood,
+    "forks": forks,
     "leaves": leaves,
+    "mutes": mutes,
     "sweeps": sweeps,
     "refuser": refuser,
     "slow": slow,
