@@ -8,8 +8,6 @@ from contextlib import AsyncExitStack, contextmanager
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
-import anyio
-
 from innkeeper.app.doors import Entrance, entrance_from_settings, scheme_from_settings
 from innkeeper.app.inspection import surroundings_of
 from innkeeper.app.key_file import follow_key_file
@@ -203,12 +201,15 @@ class Host:
         await engine.start()
         self.tenants = tenants
         if self._settings.auth.signing_key is None:
-            await self._follow_key_file(keys, cards)
+            self._follow_key_file(keys, cards)
 
-    async def _follow_key_file(self, keys: SigningKeys, cards: Cards) -> None:
-        following = await self._resources.enter_async_context(anyio.create_task_group())
-        self._resources.callback(following.cancel_scope.cancel)
-        following.start_soon(follow_key_file, self._settings.auth.signing_key_file, keys, cards.sign_with)
+    def _follow_key_file(self, keys: SigningKeys, cards: Cards) -> None:
+        # No task group: a server that runs in the same task may leave it marked as cancelled, and no scope that is open
+        # meanwhile can then tell its own cancellation from that.
+        path = self._settings.auth.signing_key_file
+        following = asyncio.create_task(follow_key_file(path, keys, cards.sign_with), name="key file")
+        self._resources.push_async_callback(asyncio.wait, {following})
+        self._resources.callback(following.cancel)
 
     def _published(self, committed: Committed) -> None:
         if self._listen is not None:
