@@ -3,6 +3,7 @@
 import asyncio
 import sys
 import threading
+import time
 from importlib import metadata
 
 import pytest
@@ -10,6 +11,8 @@ import pytest
 from innkeeper.contract.errors import StartFault
 from innkeeper.contract.plugin import UnknownTenant
 from innkeeper.registry.assembly import load_registry
+from innkeeper.registry.discovery import discover
+from innkeeper.registry.loading import load_plugins
 from innkeeper.registry.opening import open_tenants
 from innkeeper.settings import load_settings
 
@@ -139,6 +142,22 @@ async def test_a_plugin_that_hangs_at_import_is_left_behind(install, opened, mon
     await all_gone_of(registry.strays)
 
 
+async def test_plugins_that_hang_at_import_do_it_at_the_same_time(install, strays, tmp_path, monkeypatch, all_gone):
+    release = threading.Event()
+    monkeypatch.setitem(sys.modules, "the_release", release)
+    for name in ("hangs-1", "hangs-2", "hangs-3"):
+        install(name, "import sys\nsys.modules['the_release'].wait(30)")
+    install("zealous", AGENT.format(id="zealous"))
+    found = discover([each for dist in metadata.distributions(path=[str(tmp_path)]) for each in dist.entry_points])
+    begun = time.monotonic()
+    loaded = await load_plugins(found.plugins, strays, deadline=1, beside=0.01)
+    release.set()
+    await all_gone()
+    assert time.monotonic() - begun < 3
+    assert [refused.record.name for refused in loaded.broken] == ["hangs-1", "hangs-2", "hangs-3"]
+    assert [plugin.name for plugin in loaded.plugins] == ["zealous"]
+
+
 async def test_a_tenant_whose_agent_is_in_quarantine_is_left_out_and_listed(install, opened):
     install("good", AGENT.format(id="good"))
     install("broken", AGENT.format(id="broken") + TABLES.format(body="raise ValueError('no')"))
@@ -222,6 +241,36 @@ async def test_what_was_entered_before_a_fault_is_left_again(install, opened, mo
     with pytest.raises(StartFault):
         await opened()
     assert told == ["in", "out"]
+
+
+async def test_tables_and_lifespans_that_fail_are_in_one_report(install, opened):
+    install("good", AGENT.format(id="good"))
+    install("tables", HEAD + TABLES.format(body="raise ValueError('no table')"))
+    install("held", HEAD + LIFESPAN.format(before="raise ValueError('no life')", after=""))
+    with pytest.raises(StartFault) as refused:
+        await opened()
+    assert [fault.partition(":")[0] for fault in refused.value.faults] == [
+        "plugin 'tables' at tenant 'good'",
+        "plugin 'held' at tenant 'good'",
+    ]
+
+
+async def test_at_a_tenant_that_is_left_out_nobody_stays_entered(install, tmp_path, surroundings, monkeypatch):
+    told: list[str] = []
+    monkeypatch.setitem(sys.modules, "told", told)
+    install("good", AGENT.format(id="good"))
+    says = "import sys; sys.modules['told'].append({} + plugin.tenant)".format
+    install("a-first", HEAD + LIFESPAN.format(before=says("'in '"), after=says("'out '")))
+    install("broken", AGENT.format(id="broken") + LIFESPAN.format(before="raise ValueError('no')", after=""))
+    found = [each for dist in metadata.distributions(path=[str(tmp_path)]) for each in dist.entry_points]
+    (tmp_path / "innkeeper.toml").write_text(
+        "[host]\non_broken_plugin = 'quarantine'\n[tenants.good]\nuse = ['a-first']\n[tenants.broken]\n"
+    )
+    registry = await load_registry(load_settings(None, {}, tmp_path), surroundings, entry_points=found)
+    async with open_tenants(registry, surroundings.data) as tenants:
+        assert list(tenants) == ["good"]
+        assert sorted(told) == ["in broken", "in good", "out broken"]
+    assert told[-1] == "out good"
 
 
 class NeverDone:

@@ -39,6 +39,11 @@ class Holding:
         self._leaving = asyncio.Event()
         self._foreign: Foreign[None] | None = None
 
+    @property
+    def plugin(self) -> str:
+        """The name of the plugin."""
+        return self._implementation.plugin
+
     async def enter(self) -> Fault | None:
         """Enter the manager; on a fault it is not held."""
         self._foreign = Foreign(self._hold, name=self._implementation.name, strays=self._strays)

@@ -1,11 +1,13 @@
 """From installed to loaded: import each plugin, check it, and register it in one pluggy manager per host."""
 
+import asyncio
 import functools
 import inspect
 import logging
+import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from types import MethodType
 from typing import Any, Final
@@ -25,6 +27,9 @@ log = logging.getLogger(__name__)
 
 IMPORT_SECONDS: Final = 10.0
 """How long the import of a plugin may take."""
+
+BESIDE_SECONDS: Final = 1.0
+"""How long an import is alone, before the next one is begun beside it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,12 +72,19 @@ class LoadedPlugins:
     broken: tuple[Refused, ...]
 
 
-class _Hooks(pluggy.PluginManager):
+class _Manager(pluggy.PluginManager):
     """Reads our marker instead of pluggy's, and takes every function of the contract's table as a specification."""
 
     def __init__(self) -> None:
         super().__init__("innkeeper")
         self.add_hookspecs(hooks)
+        self._one_at_a_time = threading.Lock()
+
+    def implementations(self, carrier: object, name: str) -> tuple[Loaded, ...]:
+        """Register what carries a plugin's hooks, and return these; from any thread."""
+        with self._one_at_a_time:
+            self.register(carrier, name)
+            return tuple(_implementations(self, carrier))
 
     def parse_hookimpl_opts(self, plugin: object, name: str) -> Any:
         marked = find_mark(plugin, name)
@@ -85,32 +97,55 @@ class _Hooks(pluggy.PluginManager):
 
 
 async def load_plugins(
-    records: Iterable[PluginRecord], strays: Strays, *, deadline: float = IMPORT_SECONDS
+    records: Iterable[PluginRecord],
+    strays: Strays,
+    *,
+    deadline: float = IMPORT_SECONDS,
+    beside: float = BESIDE_SECONDS,
 ) -> LoadedPlugins:
     """Import, check and register each plugin; what is wrong with one is no matter to the others.
 
-    Each import runs in a worker thread and has ``deadline`` seconds; one that takes longer is left behind there.
+    Each import runs in a worker thread and has ``deadline`` seconds; one that takes longer is left behind there. They
+    are begun in order, the next one when the one before has ended, or ``beside`` it once that has taken so many
+    seconds: so those that hang do it at the same time.
     """
-    manager = _Hooks()
+    manager = _Manager()
+    begun: list[tuple[PluginRecord, asyncio.Task[_Imported]]] = []
+    async with asyncio.TaskGroup() as imports:
+        for record in records:
+            load = functools.partial(_load, manager, record)
+            task = imports.create_task(_in_thread(record, strays, deadline, load))
+            begun.append((record, task))
+            await asyncio.wait({task}, timeout=beside)
     seen: dict[str, object] = {}
     plugins: list[LoadedPlugin] = []
     broken: list[Refused] = []
-    for record in records:
-        loaded = await _in_thread(record, strays, deadline, functools.partial(_load, manager, seen, record))
-        if isinstance(loaded, LoadedPlugin):
-            plugins.append(loaded)
+    for record, task in begun:
+        imported = task.result()
+        twin = next((name for name, other in seen.items() if other is imported.plugin), None)
+        if twin is not None:
+            broken.append(Refused(record, f"{record.entry_point} is already the plugin {twin!r}"))
+        elif isinstance(imported.loaded, LoadedPlugin):
+            plugins.append(imported.loaded)
         else:
-            broken.extend(Refused(record, reason) for reason in loaded)
+            broken.extend(Refused(record, reason) for reason in imported.loaded)
+        seen[record.name] = imported.plugin
     return LoadedPlugins(tuple(plugins), tuple(broken))
 
 
-async def _in_thread(
-    record: PluginRecord, strays: Strays, deadline: float, load: Callable[[], LoadedPlugin | Sequence[str]]
-) -> LoadedPlugin | Sequence[str]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Imported:
+    """What an entry point led to, an object of its own if to nothing; with the plugin, or why it is none."""
+
+    loaded: LoadedPlugin | Sequence[str]
+    plugin: object = field(default_factory=object)
+
+
+async def _in_thread(record: PluginRecord, strays: Strays, deadline: float, load: Callable[[], _Imported]) -> _Imported:
     """Import and look at a plugin, whose code may do anything meanwhile."""
     name = f"import of {record.entry_point}"
     stray = f"{name}, plugin {record.name!r}"
-    outcome: Outcome[LoadedPlugin | Sequence[str]] = await run_foreign(
+    outcome: Outcome[_Imported] = await run_foreign(
         lambda: run_in_thread(load, name=stray, strays=strays, owner=record.name),
         deadline=deadline,
         grace=0,
@@ -118,34 +153,31 @@ async def _in_thread(
         strays=strays,
     )
     match outcome:
-        case Finished(loaded):
-            return loaded
+        case Finished(imported):
+            return imported
         case Raised(error):
             log.debug("%s cannot be loaded", record, exc_info=error)
-            return (f"{name} raised {described(error)}",)
+            return _Imported((f"{name} raised {described(error)}",))
         case TimedOut():
-            return (f"{name} took longer than {deadline:g} s",)
+            return _Imported((f"{name} took longer than {deadline:g} s",))
 
 
-def _load(manager: _Hooks, seen: dict[str, object], record: PluginRecord) -> LoadedPlugin | Sequence[str]:
+def _load(manager: "_Manager", record: PluginRecord) -> _Imported:
     """Return the plugin, or why it is none."""
     begun = time.perf_counter()
     plugin = EntryPoint(record.name, record.entry_point, record.group).load()
     taken = 1000 * (time.perf_counter() - begun)
-    if twin := next((name for name, other in seen.items() if other is plugin), None):
-        return (f"{record.entry_point} is already the plugin {twin!r}",)
-    seen[record.name] = plugin
     try:
-        return _checked(manager, record, plugin, taken)
+        return _Imported(_checked(manager, record, plugin, taken), plugin)
     except Exception as error:  # noqa: BLE001 - looking at a plugin runs code of its own
-        return (f"it cannot be registered: {described(error)}",)
+        return _Imported((f"it cannot be registered: {described(error)}",), plugin)
 
 
 class _Carrier:
     """Carries what a plugin has marked, so that pluggy compares and looks through no object of the plugin's own."""
 
 
-def _checked(manager: _Hooks, record: PluginRecord, plugin: object, import_ms: float) -> LoadedPlugin | Sequence[str]:
+def _checked(manager: _Manager, record: PluginRecord, plugin: object, import_ms: float) -> LoadedPlugin | Sequence[str]:
     marked_here = tuple(marked_in(plugin))
     reasons = tuple(faults_of_object(plugin)) or (
         *(reason for marked in marked_here for reason in faults_of(marked, bound=_is_bound(plugin, marked))),
@@ -156,12 +188,11 @@ def _checked(manager: _Hooks, record: PluginRecord, plugin: object, import_ms: f
     carrier = _Carrier()
     for marked in marked_here:
         setattr(carrier, marked.name, getattr(plugin, marked.name))
-    manager.register(carrier, record.name)
     config = inspect.getattr_static(plugin, "Config", None)
     return LoadedPlugin(
         record,
         import_ms,
-        hooks=tuple(_implementations(manager, carrier)),
+        hooks=manager.implementations(carrier, record.name),
         config=None if config is None else closed(config),
         schema_version=inspect.getattr_static(plugin, "schema_version", None),
         requires=tuple(inspect.getattr_static(plugin, "requires", ())),
@@ -173,7 +204,7 @@ def _is_bound(plugin: object, marked: Marked) -> bool:
     return isinstance(getattr(plugin, marked.name), MethodType)
 
 
-def _implementations(manager: _Hooks, plugin: object) -> Iterable[Loaded]:
+def _implementations(manager: _Manager, plugin: object) -> Iterable[Loaded]:
     for caller in manager.get_hookcallers(plugin) or ():
         for impl in caller.get_hookimpls():
             marked = find_mark(plugin, caller.name)

@@ -46,13 +46,14 @@ async def open_tenants(
     held: dict[str, list[Holding]] = {tenant_id: [] for tenant_id in registry.tenants}
     try:
         await _each(registry.tenants.values(), lambda tenant: _migrate(registry, tenant, data))
-        registry.blames.settle()
         await _each(_served(registry), lambda tenant: _enter(registry, tenant, held[tenant.id]))
-        registry.blames.settle()
         async with pages or nullcontext():
             registry.blames.settle()
             served = {tenant.id: tenant for tenant in _served(registry)}
             _note_the_rest(registry, served)
+            await _each(
+                registry.tenants.values(), lambda tenant: _leave_unserved(held[tenant.id], served.get(tenant.id))
+            )
             try:
                 yield served
             finally:
@@ -123,6 +124,14 @@ async def _enter(registry: Registry, tenant: Tenant, held: list[Holding]) -> Non
             registry.blames.add(Blame(f"hook {fault.hook!r} {fault.reason}", fault.plugin, tenant.id))
         else:
             held.append(holding)
+
+
+async def _leave_unserved(held: list[Holding], tenant: Tenant | None) -> None:
+    """Leave the lifespans of plugins that turned out not to be served at a tenant, or of a whole one that is not."""
+    served = () if tenant is None else tenant.plugins
+    for holding in reversed([each for each in held if each.plugin not in served]):
+        held.remove(holding)
+        await holding.leave(asyncio.Event())
 
 
 async def _leave(held: Mapping[str, list[Holding]], hurry: asyncio.Event, tenant: Tenant) -> None:
