@@ -6,8 +6,18 @@ from uuid import uuid4
 
 import httpx
 import pytest
+from livehost import running_host
 
 pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(scope="module")
+def host(plugins, tmp_path_factory):
+    """A host that nobody else makes say anything."""
+    config = tmp_path_factory.mktemp("http2") / "innkeeper.toml"
+    config.write_text('[host]\nbind = ["127.0.0.1:0"]\n[tenants]\necho = { use = [] }\nflood = { use = [] }\n')
+    with running_host(config, plugins) as running:
+        yield running
 
 
 @asynccontextmanager
