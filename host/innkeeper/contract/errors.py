@@ -29,6 +29,10 @@ class PluginFailed(InnkeeperError):
     """
 
 
+class TurnOver(InnkeeperError):
+    """The turn has ended while its agent still works: it was canceled, took too long, or has given its answer."""
+
+
 class Answerable(InnkeeperError):
     """An error with an answer for the caller.
 

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import NoneType
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON, Message, Part, text_of
@@ -13,6 +13,8 @@ from innkeeper.contract.workspace import Workspace
 
 if TYPE_CHECKING:
     from innkeeper.contract.tool import Tool
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,7 @@ class Refuse(Exception):
 
 
 class Outlet(Protocol):
-    """Where a running turn's words go; the host's side of ``Turn.progress`` and ``Turn.artifact``."""
+    """The host's side of a running turn: what ``Turn.progress``, ``Turn.artifact`` and ``Turn.step`` do."""
 
     async def progress(self, text: str, key: str | None) -> None:
         """Say what is going on."""
@@ -51,6 +53,10 @@ class Outlet(Protocol):
 
     async def artifact(self, name: str, parts: Sequence[Part], *, append: bool, last: bool) -> None:
         """Put out a piece of an artifact."""
+        ...
+
+    async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
+        """Do something once."""
         ...
 
 
@@ -118,6 +124,22 @@ class Turn:
         for piece in pieces:
             _require("a part of an artifact", piece, Part)
         await self.outlet.artifact(name, pieces, append=append, last=last)
+
+    async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
+        """Call ``fn``, plain or async, once, however often the turn has to be run, and return its result.
+
+        The result is on disk when this returns; an attempt after a crash gets it from there and does not call ``fn``.
+        So wrap in it what must not happen twice: a payment, a mail, a row elsewhere. A crash between the end of
+        ``fn`` and the commit is the one case in which it is called again. What ``fn`` raises is raised here and not
+        kept. ``key`` names the step within the turn; calls with the same key wait for each other.
+
+        Raises:
+            TypeError: the key is no string, or the result is not what JSON carries unchanged.
+            TurnOver: the turn has ended meanwhile; a step that was not begun is not begun any more.
+            Unavailable: the result cannot be stored.
+        """
+        _require("the key of a step", key, str)
+        return await self.outlet.step(key, fn)
 
 
 def _require(what: str, value: object, kind: type | tuple[type, ...]) -> None:

@@ -216,6 +216,14 @@ class Store(Protocol):
         """
         ...
 
+    async def steps(self, turn: TurnRecord) -> Mapping[str, str]:
+        """Read what the turn has done for good: key and result (JSON) of each step."""
+        ...
+
+    def add_step(self, turn: TurnRecord, attempt: int, key: str, result: str) -> Awaitable[bool]:
+        """Keep the result of a step until the turn ends. False, and nothing written, if that attempt is out no more."""
+        ...
+
     def release(self, turn: TurnRecord, *, count_attempt: bool) -> Awaitable[None]:
         """Put an unfinished turn back into the queue, its attempt counted or given back."""
         ...

@@ -1,7 +1,7 @@
 """The store of the engine, on SQLite."""
 
 import sqlite3
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 
 from innkeeper.ports.events import Committed, Event, State
 from innkeeper.ports.store import Admission, Admitted, Ending, TurnRecord
@@ -50,6 +50,14 @@ class SqliteStore:
     def end(self, turn: TurnRecord, attempt: int, ending: Ending) -> Awaitable[bool]:
         """End the attempt and with it the turn."""
         return self._writer.submit(lambda connection: turn_writes.end(connection, turn, attempt, ending))
+
+    async def steps(self, turn: TurnRecord) -> Mapping[str, str]:
+        """Read the steps that the turn has done."""
+        return await self._readers.read(lambda connection: turn_writes.steps(connection, turn))
+
+    def add_step(self, turn: TurnRecord, attempt: int, key: str, result: str) -> Awaitable[bool]:
+        """Keep the result of a step until the turn ends."""
+        return self._writer.submit(lambda connection: turn_writes.add_step(connection, turn, attempt, key, result))
 
     def release(self, turn: TurnRecord, *, count_attempt: bool) -> Awaitable[None]:
         """Put an unfinished turn back into the queue."""

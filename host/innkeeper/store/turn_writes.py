@@ -52,6 +52,21 @@ def end(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, ending: 
     return _written(turn, logged[1], event)
 
 
+def steps(connection: sqlite3.Connection, turn: TurnRecord) -> dict[str, str]:
+    """Read the steps that the turn has done."""
+    return dict(connection.execute("SELECT key, result FROM steps WHERE turn = ?", (turn.id,)))
+
+
+def add_step(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, key: str, result: str) -> Written[bool]:
+    """Keep the result of a step of the attempt that is out."""
+    changed = connection.execute(
+        "INSERT INTO steps (turn, key, result)"
+        " SELECT id, ?, ? FROM turns WHERE id = ? AND attempt = ? AND state IN ('claimed', 'running')",
+        (key, result, turn.id, attempt),
+    )
+    return Written(changed.rowcount == 1)
+
+
 def release(connection: sqlite3.Connection, turn: TurnRecord, *, count_attempt: bool) -> Written[None]:
     """Put a claimed or running turn back into the queue."""
     connection.execute(

@@ -1,10 +1,11 @@
 """Callers, messages and turns made by hand, for hooks that are asked outside of a real turn."""
 
+import inspect
 import uuid
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar, cast
 
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import Message, Part
@@ -13,6 +14,8 @@ from innkeeper.contract.session import Session
 from innkeeper.contract.tool import Tool
 from innkeeper.contract.turn import Turn
 from innkeeper.contract.workspace import Workspace
+
+T = TypeVar("T")
 
 Said: TypeAlias = str | Part | Sequence[Part]
 """What a test says: a text, or parts."""
@@ -44,6 +47,11 @@ class Silence:
 
     async def artifact(self, name: str, parts: Sequence[Part], *, append: bool, last: bool) -> None:
         """Drop it."""
+
+    async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
+        """Do it: no attempt came before."""
+        result = fn()
+        return cast("T", await result if inspect.isawaitable(result) else result)
 
 
 async def _no_capabilities() -> str:

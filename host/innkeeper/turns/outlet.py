@@ -3,8 +3,8 @@
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Final, TypeVar
 
 from innkeeper.contract.errors import InnkeeperError
 from innkeeper.contract.message import JSON, Message, Part
@@ -13,8 +13,11 @@ from innkeeper.ports.codec import Codec
 from innkeeper.ports.events import ArtifactPiece, Event, State, Status
 from innkeeper.ports.running import Outcome
 from innkeeper.ports.store import Store, TaskView, TurnRecord
+from innkeeper.turns.steps import Steps
 
 log = logging.getLogger(__name__)
+
+T = TypeVar("T")
 
 IN_FLIGHT: Final = 64
 """How many events of one turn may be on their way to disk before the turn has to wait for the oldest."""
@@ -37,9 +40,13 @@ class Mute:
         """Refuse."""
         raise GateSpoke
 
+    async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
+        """Refuse."""
+        raise GateSpoke
+
 
 class GateSpoke(InnkeeperError):
-    """A gate called ``turn.progress`` or ``turn.artifact``; only the agent may."""
+    """A gate called ``turn.progress``, ``turn.artifact`` or ``turn.step``; only the agent may."""
 
 
 class Names:
@@ -87,6 +94,7 @@ class TurnOutlet:
         self.settled: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.shut = False
         self._deaf = False
+        self._steps = Steps(store, turn, attempt=attempt, over=lambda: self.shut or self.settled.done())
 
     @property
     def pieces(self) -> tuple[bytes, ...] | None:
@@ -127,6 +135,10 @@ class TurnOutlet:
             "last": piece.last,
         }
         await self._emit(Event("artifact", self._world.now_us(), body, data=what))
+
+    async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
+        """Do something once, however often the turn is run."""
+        return await self._steps.once(key, fn)
 
     async def earlier(self) -> TaskView | None:
         """Read the task as it stands when a later turn of it begins; None for the turn that opened the task."""
