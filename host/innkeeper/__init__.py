@@ -8,6 +8,7 @@ from innkeeper.contract.errors import BadArguments, InnkeeperError, PluginFailed
 from innkeeper.contract.markers import hookimpl
 from innkeeper.contract.message import ABSENT, JSON, Message, Part
 from innkeeper.contract.plugin import PluginContext, UnknownTenant
+from innkeeper.contract.preset import Preset
 from innkeeper.contract.session import Scope, Session
 from innkeeper.contract.tables import (
     ConstraintFailed,
@@ -47,6 +48,7 @@ __all__ = [
     "Part",
     "PluginContext",
     "PluginFailed",
+    "Preset",
     "Provider",
     "Refuse",
     "Row",

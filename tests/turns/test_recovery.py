@@ -11,7 +11,8 @@ import pytest
 from innkeeper import Agent, Caller, Part, Turn
 from innkeeper.contract.errors import Unavailable
 from innkeeper.ports.events import ArtifactPiece, Event, State
-from innkeeper.turns.run import Run, Stop
+from innkeeper.turns.patience import Stop
+from innkeeper.turns.run import Run
 from innkeeper.turns.runners import runner_from_handler
 
 pytestmark = pytest.mark.anyio

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 
 import click
 
-from innkeeper.contract.agent import ID_PATTERN
 from innkeeper.contract.errors import StartFault
+from innkeeper.contract.names import ID_PATTERN
 from innkeeper.contract.plugin import PluginContext, UnknownTenant
 from innkeeper.registry.charges import Charges
 from innkeeper.registry.contexts import Contexts

@@ -3,8 +3,8 @@
 import difflib
 from pathlib import Path
 
-from innkeeper.contract.agent import ID_PATTERN
 from innkeeper.contract.errors import StartFault
+from innkeeper.contract.names import ID_PATTERN
 from innkeeper.ports.plugin_data import PluginDataFile
 from innkeeper.registry.discovery import discover
 from innkeeper.settings import Settings

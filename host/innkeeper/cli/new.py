@@ -70,11 +70,11 @@ def _words(name: str, kind: str) -> dict[str, str]:
 
 def _faults(name: str, words: Mapping[str, str], folder: Path) -> Iterator[str]:
     """Say why there cannot be such a plugin here."""
-    from innkeeper.contract.agent import ID_PATTERN
+    from innkeeper.contract.names import ID_GRAMMAR, ID_PATTERN
     from innkeeper.registry.discovery import RESERVED, discover
 
     if not ID_PATTERN.fullmatch(name):
-        yield f"{name!r}: 1 to 63 of a-z 0-9 . _ -, starting and ending with a letter or digit"
+        yield f"{name!r}: {ID_GRAMMAR}"
         return
     if name in RESERVED:
         yield f"{name!r} is a command of innkeeper"

@@ -30,7 +30,7 @@ def _life(_: click.Context, __: click.Parameter, text: str | None) -> timedelta 
 
 
 def _tenants(_: click.Context, __: click.Parameter, tenants: tuple[str, ...]) -> tuple[str, ...]:
-    from innkeeper.contract.agent import ID_PATTERN
+    from innkeeper.contract.names import ID_PATTERN
 
     for tenant in tenants:
         if not ID_PATTERN.fullmatch(tenant):

@@ -1,17 +1,15 @@
 """What a plugin brings: agents and their skills."""
 
 import inspect
-import re
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
-from typing import Any, Final, Literal, Protocol, TypeAlias, TypeGuard
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
 
 from innkeeper.contract.message import Part
+from innkeeper.contract.names import ID_GRAMMAR, ID_PATTERN
+from innkeeper.contract.preset import Preset
 from innkeeper.contract.turn import Ask, Turn
-
-ID_PATTERN: Final = re.compile(r"[a-z0-9](?:[a-z0-9._-]{0,61}[a-z0-9])?")
-"""Tenant ids, agent ids and plugin names: 1 to 63 of a-z 0-9 . _ -, starting and ending with a letter or digit."""
 
 Answer: TypeAlias = str | Part | Sequence[Part] | Ask | None
 """What a handler may return: text, parts, a question, or None for a turn that ends without a word."""
@@ -73,6 +71,7 @@ class Agent:
     ``resumable``: whether a turn cut short by a crash is run again; None means True, for an executor False.
     ``idempotent_messages``: whether a message id seen before returns its task instead of starting a new turn.
     ``turn_timeout``: how long one attempt may take; None takes the host's.
+    ``presets``: the ways of working of which the first message of a session may pick one.
 
     Raises:
         ValueError: the id does not fit the grammar of ``ID_PATTERN``, or a field is out of range.
@@ -93,15 +92,14 @@ class Agent:
     resumable: bool | None = None
     idempotent_messages: bool = True
     turn_timeout: timedelta | None = None
+    presets: tuple[Preset, ...] = ()
     provider: Provider | None = None
     documentation_url: str | None = None
     icon_url: str | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not ID_PATTERN.fullmatch(self.id):
-            raise ValueError(
-                f"Agent id {self.id!r}: 1 to 63 of a-z 0-9 . _ -, starting and ending with a letter or digit"
-            )
+            raise ValueError(f"Agent id {self.id!r}: {ID_GRAMMAR}")
         if not (is_executor(self.handler) or is_streaming(self.handler) or is_coroutine_function(self.handler)):
             raise TypeError(
                 f"Agent {self.id!r}: the handler is neither a coroutine function, an async generator function "
@@ -111,6 +109,7 @@ class Agent:
             raise ValueError(f"Agent {self.id!r}: session_scope is 'context' or 'caller', not {self.session_scope!r}")
         if self.turn_timeout is not None and self.turn_timeout <= timedelta(0):
             raise ValueError(f"Agent {self.id!r}: turn_timeout must be longer than zero, not {self.turn_timeout}")
+        object.__setattr__(self, "presets", _presets(self.id, self.presets))
         object.__setattr__(self, "name", self.name or self.id)
         object.__setattr__(self, "description", self.description or _first_paragraph(self.handler) or self.name)
         object.__setattr__(self, "input_modes", _strings("input_modes", self.input_modes))
@@ -138,6 +137,16 @@ def is_executor(handler: object) -> TypeGuard[Executor]:
     return not isinstance(handler, type) and all(
         inspect.iscoroutinefunction(getattr(handler, name, None)) for name in ("execute", "cancel")
     )
+
+
+def _presets(agent_id: str, presets: Sequence[Preset]) -> tuple[Preset, ...]:
+    presets = tuple(presets)
+    if not all(isinstance(preset, Preset) for preset in presets):
+        raise TypeError(f"Agent {agent_id!r}: presets holds Preset objects only, not {presets!r}")
+    ids = [preset.id for preset in presets]
+    if twice := sorted({each for each in ids if ids.count(each) > 1}):
+        raise ValueError(f"Agent {agent_id!r}: two presets with the id {twice[0]!r}")
+    return presets
 
 
 def _first_paragraph(handler: object) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON, Message, Part, text_of
 from innkeeper.contract.plugin import PluginContext
+from innkeeper.contract.preset import Preset
 from innkeeper.contract.session import Session
 from innkeeper.contract.workspace import Workspace
 
@@ -70,6 +71,8 @@ class Turn:
     by the message's. ``attempt`` counts from 1 and grows when the turn is run again after a crash. ``plugin`` is the
     context of the plugin that registered the agent. ``workspace`` holds the files of the session. ``tools`` are those
     of the tenant's plugins, and ``await turn.capabilities()`` is what these add to a prompt, joined by blank lines.
+    ``preset`` is the one of the agent's that the caller picked with the first message of the session, ``model`` and
+    ``provider`` what the caller last chose in it; None where nothing was chosen. Pairing these two is the agent's.
     """
 
     message: Message
@@ -85,6 +88,9 @@ class Turn:
     capabilities: Callable[[], Awaitable[str]]
     outlet: Outlet
     tools: tuple["Tool", ...] = ()
+    preset: Preset | None = None
+    model: str | None = None
+    provider: str | None = None
 
     @property
     def parts(self) -> tuple[Part, ...]:

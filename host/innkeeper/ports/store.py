@@ -69,6 +69,15 @@ class TurnRecord:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """What the caller has chosen for a session: a preset, a model and its provider; empty where nothing."""
+
+    preset: str = ""
+    model: str = ""
+    provider: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Admission:
     """A message that asks to be accepted.
 
@@ -194,15 +203,22 @@ class Store(Protocol):
         """
         ...
 
-    def claim(self, turn: TurnRecord, holder: str) -> Awaitable[bool]:
-        """Begin an attempt: attempt + 1 and a lease for ``holder``.
+    def claim(self, turn: TurnRecord, holder: str) -> Awaitable[Choice | None]:
+        """Begin an attempt, attempt + 1 and a lease for ``holder``, and answer what has been chosen for its session.
 
-        False if the turn was withdrawn meanwhile, or another turn of its session is out.
+        None if the turn was withdrawn meanwhile, or another turn of its session is out.
         """
         ...
 
-    def begin(self, turn: TurnRecord, attempt: int, event: Event) -> Awaitable[bool]:
-        """Let the claimed turn run: gated, with its ``working`` event. False if the turn was withdrawn meanwhile."""
+    async def begun_before(self, turn: TurnRecord) -> bool:
+        """Tell whether an earlier turn of the session has begun to run."""
+        ...
+
+    def begin(self, turn: TurnRecord, attempt: int, event: Event, choice: Choice | None = None) -> Awaitable[bool]:
+        """Let the claimed turn run: gated, with its ``working`` event, and with what it chooses for its session.
+
+        False if the turn was withdrawn meanwhile.
+        """
         ...
 
     def append(self, turn: TurnRecord, attempt: int, event: Event) -> Awaitable[bool]:

@@ -14,7 +14,7 @@ from packaging.requirements import InvalidRequirement, Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
-from innkeeper.contract.agent import ID_PATTERN
+from innkeeper.contract.names import ID_GRAMMAR, ID_PATTERN
 
 log = logging.getLogger(__name__)
 
@@ -183,7 +183,7 @@ def _excludes_this_host(found: _Found, _: frozenset[str], host_version: Version)
 def _has_a_bad_name(found: _Found, *_: object) -> str | None:
     if ID_PATTERN.fullmatch(found.record.name):
         return None
-    return "a plugin name is 1 to 63 of a-z 0-9 . _ -, starting and ending with a letter or digit"
+    return f"a plugin name is {ID_GRAMMAR}"
 
 
 def _has_a_reserved_name(found: _Found, reserved: frozenset[str], _: Version) -> str | None:

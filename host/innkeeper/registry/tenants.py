@@ -40,6 +40,7 @@ class Tenant:
     max_concurrent_turns: int
     queue_per_session: int
     queue_per_tenant: int
+    allow_overrides: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,7 @@ def _tenant(
         max_concurrent_turns=_first(own.max_concurrent_turns, turns.max_concurrent_turns),
         queue_per_session=_first(own.queue_per_session, turns.queue_per_session),
         queue_per_tenant=_first(own.queue_per_tenant, turns.queue_per_tenant),
+        allow_overrides=_first(own.allow_overrides, turns.allow_overrides),
     )
 
 

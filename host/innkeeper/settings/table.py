@@ -141,6 +141,9 @@ class Turns(_Table):
     )
     queue_per_session: TurnCount = Field(default=32, description="How many turns may wait in one session.")
     queue_per_tenant: TurnCount = Field(default=1000, description="How many turns may wait at one tenant.")
+    allow_overrides: StrictBool = Field(
+        default=True, description="Whether callers may choose a preset, model and provider in a message's metadata."
+    )
 
 
 class Push(_Table):
@@ -206,6 +209,9 @@ class TenantSettings(_Table):
     max_concurrent_turns: TurnCount | None = Field(default=None, description="How many turns run at the same time.")
     queue_per_session: TurnCount | None = Field(default=None, description="How many turns may wait in one session.")
     queue_per_tenant: TurnCount | None = Field(default=None, description="How many turns may wait at this tenant.")
+    allow_overrides: StrictBool | None = Field(
+        default=None, description="Whether callers may choose a preset, model and provider."
+    )
     plugins: PluginTables = Field(
         default_factory=dict, description="Tables for plugins at this tenant, over those of `[plugins.X]`."
     )

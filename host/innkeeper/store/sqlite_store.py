@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Awaitable, Callable, Mapping
 
 from innkeeper.ports.events import Committed, Event, State
-from innkeeper.ports.store import Admission, Admitted, Ending, TurnRecord
+from innkeeper.ports.store import Admission, Admitted, Choice, Ending, TurnRecord
 from innkeeper.store import admission as admissions
 from innkeeper.store import turn_writes
 from innkeeper.store.api_tokens import SqliteApiTokens
@@ -35,13 +35,17 @@ class SqliteStore:
         """Accept a message."""
         return self._writer.submit(lambda connection: admissions.admit(connection, admission), then=then)
 
-    def claim(self, turn: TurnRecord, holder: str) -> Awaitable[bool]:
+    def claim(self, turn: TurnRecord, holder: str) -> Awaitable[Choice | None]:
         """Begin an attempt."""
         return self._writer.submit(lambda connection: turn_writes.claim(connection, turn, holder))
 
-    def begin(self, turn: TurnRecord, attempt: int, event: Event) -> Awaitable[bool]:
+    async def begun_before(self, turn: TurnRecord) -> bool:
+        """Tell whether an earlier turn of the session has begun to run."""
+        return await self._readers.read(lambda connection: turn_writes.begun_before(connection, turn))
+
+    def begin(self, turn: TurnRecord, attempt: int, event: Event, choice: Choice | None = None) -> Awaitable[bool]:
         """Let the claimed turn run."""
-        return self._writer.submit(lambda connection: turn_writes.begin(connection, turn, attempt, event))
+        return self._writer.submit(lambda connection: turn_writes.begin(connection, turn, attempt, event, choice))
 
     def append(self, turn: TurnRecord, attempt: int, event: Event) -> Awaitable[bool]:
         """Write an event of the running attempt."""

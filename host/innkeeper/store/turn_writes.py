@@ -3,29 +3,49 @@
 import sqlite3
 
 from innkeeper.ports.events import Event, committed_from_event
-from innkeeper.ports.store import Ending, TurnRecord
+from innkeeper.ports.store import Choice, Ending, TurnRecord
 from innkeeper.store.event_log import TO_CLAIMED, TO_OUT, TO_UNFINISHED, append_to_turn, apply_status
 from innkeeper.store.writer import Written
 
 _REFUSED = Written(False)
 
 
-def claim(connection: sqlite3.Connection, turn: TurnRecord, holder: str) -> Written[bool]:
+def claim(connection: sqlite3.Connection, turn: TurnRecord, holder: str) -> Written[Choice | None]:
     """Begin an attempt of a queued turn, while no other turn of its session is out."""
     changed = connection.execute(
         "UPDATE turns SET state = 'claimed', attempt = attempt + 1, holder = ? WHERE id = ? AND state = 'queued'"
         " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session = turns.session AND t.state IN ('claimed', 'running'))",
         (holder, turn.id),
     )
-    return Written(changed.rowcount == 1)
+    if changed.rowcount != 1:
+        return Written(None)
+    row = connection.execute("SELECT preset, model, provider FROM sessions WHERE id = ?", (turn.session_id,)).fetchone()
+    return Written(Choice(*row))
 
 
-def begin(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event: Event) -> Written[bool]:
+def begun_before(connection: sqlite3.Connection, turn: TurnRecord) -> bool:
+    """Tell whether an earlier turn of the session has begun to run."""
+    (begun,) = connection.execute(
+        "SELECT EXISTS (SELECT 1 FROM messages m JOIN turns t ON t.id = m.turn"
+        " WHERE m.session = (SELECT key FROM sessions WHERE id = ?) AND m.turn < ? AND t.gated = 1)",
+        (turn.session_id, turn.id),
+    ).fetchone()
+    return bool(begun)
+
+
+def begin(
+    connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event: Event, choice: Choice | None
+) -> Written[bool]:
     """Let the claimed attempt run."""
     logged = append_to_turn(connection, TO_CLAIMED, turn.id, attempt, event)
     if logged is None:
         return _REFUSED
     connection.execute("UPDATE turns SET state = 'running', gated = 1 WHERE id = ?", (turn.id,))
+    if choice is not None:
+        connection.execute(
+            "UPDATE sessions SET preset = ?, model = ?, provider = ? WHERE id = ?",
+            (choice.preset, choice.model, choice.provider, turn.session_id),
+        )
     apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
     return _written(turn, logged[1], event)
 

@@ -21,8 +21,9 @@ from innkeeper.turns.bus import Bus, Watch
 from innkeeper.turns.endings import interrupted
 from innkeeper.turns.lanes import Lanes
 from innkeeper.turns.means import Means
+from innkeeper.turns.patience import Stop
 from innkeeper.turns.plugins import turn_event
-from innkeeper.turns.run import Run, Stop
+from innkeeper.turns.run import Run
 from innkeeper.turns.session import EVERY_TURN, TurnSession
 from innkeeper.turns.submission import Submission, admission_from_submission
 

@@ -5,9 +5,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from copy import deepcopy
 from dataclasses import replace
-from enum import Enum
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final
 
 from anyio import to_thread
 
@@ -15,7 +14,7 @@ from innkeeper.contract.errors import Unavailable
 from innkeeper.contract.turn import Outlet, Turn
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome, Runner
-from innkeeper.ports.store import Ending, TaskView, TurnRecord
+from innkeeper.ports.store import Choice, Ending, TaskView, TurnRecord
 from innkeeper.registry.described import described
 from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Foreign
@@ -23,25 +22,14 @@ from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.endings import closing, failed, timed_out
 from innkeeper.turns.means import Means
 from innkeeper.turns.outlet import Mute, TurnOutlet, status_event
+from innkeeper.turns.overrides import OverrideRefused, Overrides, overrides_from_metadata
+from innkeeper.turns.patience import Patience, Stop
 from innkeeper.turns.plugins import TurnPlugins
 from innkeeper.turns.session import TurnSession
 
 log = logging.getLogger(__name__)
 
 UNSTORED_TEXT: Final = "What the agent said could not be stored"
-
-FIRST_PAUSE_SECONDS: Final = 0.1
-LONGEST_PAUSE_SECONDS: Final = 5.0
-"""How long a turn waits before it writes again what the store could not take; the pause doubles in between."""
-
-T = TypeVar("T")
-
-
-class Stop(Enum):
-    """Why a run is stopped from outside."""
-
-    CANCELED = "canceled"
-    SHUTDOWN = "shutdown"
 
 
 class Run:
@@ -63,9 +51,10 @@ class Run:
         self._means = means
         self._tenant = tenant
         self._runner = runner
-        self._stuck = stuck
         self._attempt = record.attempt + 1
+        self._chosen: Choice | None = None
         self._stop: asyncio.Future[Stop] = asyncio.get_running_loop().create_future()
+        self._patience = Patience(self._stop, partial(stuck, record.task_id))
         self._plugins = TurnPlugins(means, tenant, record, attempt=self._attempt)
         self._name = f"agent {tenant.agent.id} of plugin {tenant.plugin.name} at tenant {tenant.id}"
         self._outlet = TurnOutlet(
@@ -86,31 +75,57 @@ class Run:
                 raise
             except Exception as error:  # noqa: BLE001 - a turn that is out must end, or its session would wait for ever
                 outcome = self._failed("the host could not finish its turn", error)
-                ending = Ending(lambda more: closing(self._means, self.record, outcome, more=more))
+                ending = self._closing(outcome)
                 for attempt in (self._attempt, self.record.attempt):  # the latter where the claim itself has failed
-                    if await self._stored(partial(self._means.store.end, self.record, attempt, ending)):
+                    if await self._patience.stored(partial(self._means.store.end, self.record, attempt, ending)):
                         break
         except Unavailable:
             log.warning("task %s: its turn is left to the next start", self.record.task_id)
 
     async def _run(self) -> None:
-        if self.record.gated or not self._plugins.have_gates:
+        try:
+            overrides = self._overrides()
+        except OverrideRefused as refused:
+            if await self._patience.stored(self._claim):
+                await self._end(self._closing(failed(str(refused))))
+            return
+        gated = self.record.gated or not self._plugins.have_gates
+        if gated and overrides is None:
             # Both are queued before either is awaited: one commit carries them.
-            _, begun = await self._stored(lambda: asyncio.gather(self._claim(), self._begin()))
-            if begun:
-                await self._handle(self._turn(self._outlet))
-        elif await self._stored(self._claim):
-            await self._judge(self._turn(Mute()))
+            choice, begun = await self._patience.stored(lambda: asyncio.gather(self._claim(), self._begin()))
+            if begun and choice is not None:
+                await self._handle(self._turn(self._outlet, choice))
+        elif choice := await self._patience.stored(self._claim):
+            await self._choose(choice, overrides, gated=gated)
 
-    def _claim(self) -> Awaitable[bool]:
+    async def _choose(self, before: Choice, overrides: Overrides | None, *, gated: bool) -> None:
+        choice = before
+        if overrides is not None:
+            opened = await self._patience.stored(lambda: self._means.store.begun_before(self.record))
+            try:
+                choice = overrides.applied_to(before, self._tenant.agent.presets, opened=opened)
+            except OverrideRefused as refused:
+                await self._end(self._closing(failed(str(refused))))
+                return
+            self._chosen = choice
+        if not gated:
+            await self._judge(choice)
+        elif await self._patience.stored(self._begin):
+            await self._handle(self._turn(self._outlet, choice))
+
+    def _overrides(self) -> Overrides | None:
+        return overrides_from_metadata(self.record.metadata) if self._tenant.allow_overrides else None
+
+    def _claim(self) -> Awaitable[Choice | None]:
         return self._means.store.claim(self.record, self._means.holder)
 
     def _begin(self) -> Awaitable[bool]:
         working = status_event(self._means.codec, Status(State.WORKING, self._means.world.now_us()), self.record)
-        return self._means.store.begin(self.record, self._attempt, working)
+        return self._means.store.begin(self.record, self._attempt, working, self._chosen)
 
-    async def _judge(self, turn: Turn) -> None:
-        history = await self._stored(turn.session.history)
+    async def _judge(self, choice: Choice) -> None:
+        turn = self._turn(Mute(), choice)
+        history = await self._patience.stored(turn.session.history)
         gates = asyncio.ensure_future(self._plugins.judge(turn, history))
         try:
             await asyncio.wait((gates, self._stop), return_when=asyncio.FIRST_COMPLETED)
@@ -122,10 +137,10 @@ class Run:
             await self._put_back()
         elif not gates.result().agreed:
             await self._end(await self._declined(gates.result().declined_by))
-        elif await self._stored(self._begin):
-            await self._handle(self._turn(self._outlet))  # a new one: gates may have changed theirs
+        elif await self._patience.stored(self._begin):
+            await self._handle(self._turn(self._outlet, choice))  # a new one: gates may have changed theirs
 
-    def _turn(self, outlet: Outlet) -> Turn:
+    def _turn(self, outlet: Outlet, choice: Choice) -> Turn:
         record = self.record
         session = TurnSession(
             record.session_id, record.tenant, record.caller, record.context_id, record.id, self._means
@@ -143,6 +158,9 @@ class Run:
             workspace=self._plugins.workspace(),
             capabilities=self._plugins.capabilities,
             outlet=outlet,
+            preset=next((preset for preset in self._tenant.agent.presets if preset.id == choice.preset), None),
+            model=choice.model or None,
+            provider=choice.provider or None,
         )
 
     async def _declined(self, by: tuple[str, ...]) -> Ending:
@@ -251,33 +269,12 @@ class Run:
             Ending(lambda more: closing(self._means, self.record, outcome, more=True) if more else last, artifacts)
         )
 
+    def _closing(self, outcome: Outcome) -> Ending:
+        return Ending(lambda more: closing(self._means, self.record, outcome, more=more))
+
     async def _end(self, ending: Ending) -> None:
-        if not await self._stored(lambda: self._means.store.end(self.record, self._attempt, ending)):
+        if not await self._patience.stored(lambda: self._means.store.end(self.record, self._attempt, ending)):
             log.info("task %s: ended elsewhere while its turn ran", self.record.task_id)
-
-    async def _stored(self, write: Callable[[], Awaitable[T]]) -> T:
-        """Write or read, again and again while the store cannot: the session waits, and its order stays.
-
-        Raises:
-            Unavailable: the host stops first; the turn is left to its next start.
-        """
-        pause = FIRST_PAUSE_SECONDS
-        while True:
-            try:
-                return await write()
-            except Unavailable as error:
-                self._stuck(self.record.task_id, error)
-                if self._stop.done() and self._stop.result() is Stop.SHUTDOWN:
-                    raise
-                await self._pause(pause)
-                pause = min(2 * pause, LONGEST_PAUSE_SECONDS)
-
-    async def _pause(self, seconds: float) -> None:
-        """Wait, but no longer than until the run is stopped; a stop that came before is waited out."""
-        if self._stop.done():
-            await asyncio.sleep(seconds)
-        else:
-            await asyncio.wait((self._stop,), timeout=seconds)
 
     async def _artifacts(self) -> bytes | None:
         """Fold what the task has put out; None if there is nothing to add to what is folded."""
@@ -291,7 +288,7 @@ class Run:
 
     async def _view(self) -> TaskView | None:
         own = self._means.store.own_tasks(self.record.tenant, self.record.caller.key)
-        return await self._stored(lambda: own.find(self.record.task_id, history_length=0))
+        return await self._patience.stored(lambda: own.find(self.record.task_id, history_length=0))
 
 
 def _unforeseen(error: Exception) -> Exception | None:
