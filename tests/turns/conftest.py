@@ -43,8 +43,11 @@ def context(plugin: str) -> PluginContext:
     return PluginContext(plugin, "t", logging.LoggerAdapter(logging.getLogger(plugin), {}), http=None)
 
 
-def gate(function: Callable[..., Any], *argnames: str) -> Implementation:
-    return Implementation("should_handle_turn", "gate", function, argnames, HookOptions(), context("gate"))
+def implementation(hook: str, function: Callable[..., Any], *argnames: str) -> Implementation:
+    return Implementation(hook, "gate", function, argnames, HookOptions(), context("gate"))
+
+
+gate = functools.partial(implementation, "should_handle_turn")
 
 
 class Flaky:
@@ -179,6 +182,11 @@ async def running(
 def engine_with(tmp_path: Path) -> Callable[..., AbstractAsyncContextManager[Bench]]:
     """Return what runs an engine over one and the same data directory, however often it is called."""
     return functools.partial(running, tmp_path / "data")
+
+
+@pytest.fixture(name="hook")
+def make_hook() -> Callable[..., Implementation]:
+    return implementation
 
 
 @pytest.fixture(name="gate")

@@ -78,7 +78,7 @@ def test_withdrawing_takes_the_waiting_turns_of_a_task_and_leaves_the_rest_of_th
     out = turn(1, "s", task="mine")
     made = lanes(out, turn(2, "s", task="mine"), turn(3, "s", task="other"), turn(4, "s", task="mine"))
     assert taken(made) == [1]
-    assert [each.id for each in made.withdraw("s", "mine")] == [2, 4]
+    assert [each.id for each in made.withdraw("s", lambda turn: turn.task_id == "mine")] == [2, 4]
     assert made.waiting("t") == 1
     made.free(out)
     assert taken(made) == [3]
@@ -86,10 +86,10 @@ def test_withdrawing_takes_the_waiting_turns_of_a_task_and_leaves_the_rest_of_th
 
 def test_a_lane_emptied_by_withdrawing_can_be_used_again() -> None:
     made = lanes(turn(1, "s", task="mine"), turn(2, "other"))
-    assert len(made.withdraw("s", "mine")) == 1
+    assert len(made.withdraw("s", lambda turn: turn.task_id == "mine")) == 1
     made.push(turn(3, "s"))
     assert taken(made) == [2, 3]
 
 
 def test_withdrawing_from_a_session_that_has_no_lane_finds_nothing() -> None:
-    assert lanes().withdraw("s", "mine") == ()
+    assert lanes().withdraw("s", lambda turn: turn.task_id == "mine") == ()

@@ -71,6 +71,7 @@ class Agent:
     ``resumable``: whether a turn cut short by a crash is run again; None means True, for an executor False.
     ``idempotent_messages``: whether a message id seen before returns its task instead of starting a new turn.
     ``turn_timeout``: how long one attempt may take; None takes the host's.
+    ``steers``: whether messages to a running task are for its turn, which asks for them, and not for the next.
     ``presets``: the ways of working of which the first message of a session may pick one.
 
     Raises:
@@ -88,6 +89,7 @@ class Agent:
     input_modes: tuple[str, ...] = ("text/plain",)
     output_modes: tuple[str, ...] = ("text/plain",)
     streaming: bool = True
+    steers: bool = False
     session_scope: SessionScope = "context"
     resumable: bool | None = None
     idempotent_messages: bool = True
@@ -105,6 +107,8 @@ class Agent:
                 f"Agent {self.id!r}: the handler is neither a coroutine function, an async generator function "
                 f"nor an object with async execute and cancel, but {self.handler!r}"
             )
+        if self.steers and is_executor(self.handler):
+            raise TypeError(f"Agent {self.id!r}: an executor cannot ask for messages, so it does not steer")
         if self.session_scope not in ("context", "caller"):
             raise ValueError(f"Agent {self.id!r}: session_scope is 'context' or 'caller', not {self.session_scope!r}")
         if self.turn_timeout is not None and self.turn_timeout <= timedelta(0):

@@ -123,6 +123,16 @@ def on_messages_displaced(session: Session, messages: Sequence[Message], plugin:
     """
 
 
+def on_turn_stopping(turn: Turn, plugin: PluginContext) -> None:
+    """Look at a turn that is about to complete its task, and object by ``await turn.steer(text)``. Since v1.
+
+    Asked when the handler of an agent that ``steers`` has returned its answer, one listener after another, in order.
+    What one steers with is the next turn of the task, after the answer has been published as progress; listeners are
+    asked again at the end of that, so steer only as long as something is missing. Not asked for a turn that asks back,
+    refuses or fails.
+    """
+
+
 def on_turn_event(event: TurnEvent, plugin: PluginContext) -> None:
     """Hear of everything that happens to the tasks of a tenant, after it is on disk. Since v1.
 
@@ -139,6 +149,7 @@ class Kind(StrEnum):
     ALL_AGREE = "collect, AND"
     FIRST = "first"
     NOTIFY = "notify"
+    IN_ORDER = "notify, in order"
     ONE_PER_PLUGIN = "one per plugin"
     ONE_PROVIDER = "one provider"
     CONTEXT = "context"
@@ -197,6 +208,7 @@ HOOKS: Final[Mapping[str, HookRule]] = MappingProxyType(
         "capability": _rule("each prompt", Kind.COLLECT, "a text or None", 1, OnFault.SKIPPED),
         "summarize_messages": _rule("compaction", Kind.FIRST, "a text or None", 60, OnFault.NEXT_ASKED),
         "on_messages_displaced": _rule("compaction", Kind.NOTIFY, "None", 30, OnFault.IGNORED),
+        "on_turn_stopping": _rule("a turn about to end", Kind.IN_ORDER, "None", 5, OnFault.FAILS_THE_TURN),
         "on_turn_event": _rule(_COMMIT, Kind.NOTIFY, "None", 5, OnFault.IGNORED),
     }
 )

@@ -46,7 +46,7 @@ class Refuse(Exception):
 
 
 class Outlet(Protocol):
-    """The host's side of a running turn: what ``Turn.progress``, ``Turn.artifact`` and ``Turn.step`` do."""
+    """The host's side of a running turn: what the methods of ``Turn`` do."""
 
     async def progress(self, text: str, key: str | None) -> None:
         """Say what is going on."""
@@ -58,6 +58,14 @@ class Outlet(Protocol):
 
     async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
         """Do something once."""
+        ...
+
+    async def claim_steering(self) -> tuple[Message, ...]:
+        """Take the messages that wait for the task."""
+        ...
+
+    async def steer(self, text: str) -> None:
+        """Let a message wait for the task."""
         ...
 
 
@@ -146,6 +154,33 @@ class Turn:
         """
         _require("the key of a step", key, str)
         return await self.outlet.step(key, fn)
+
+    async def claim_steering(self) -> tuple[Message, ...]:
+        """Take what was sent to the task while this turn runs, oldest first; for an agent that ``steers``.
+
+        What is taken is part of this turn: no turn of its own runs for it, and the history has it before the reply.
+        What is not taken when the turn ends runs as the next turn of the task. After a crash it waits again.
+
+        Raises:
+            InnkeeperError: the agent does not steer.
+            TurnOver: the turn has ended meanwhile.
+            Unavailable: it cannot be stored.
+        """
+        return await self.outlet.claim_steering()
+
+    async def steer(self, text: str) -> None:
+        """Send the task a message from within, as ``on_turn_stopping`` does where it objects; for one that ``steers``.
+
+        It waits with what the caller sends: for ``claim_steering``, or for the next turn of the task.
+
+        Raises:
+            TypeError: the text is no string.
+            InnkeeperError: the agent does not steer.
+            TurnOver: the turn has ended meanwhile.
+            Unavailable: it cannot be stored, or too many messages wait in the session.
+        """
+        _require("the text to steer with", text, str)
+        await self.outlet.steer(text)
 
 
 def _require(what: str, value: object, kind: type | tuple[type, ...]) -> None:

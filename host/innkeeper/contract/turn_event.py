@@ -12,6 +12,7 @@ TURN_EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "task": ("state",),
         "message": (),
+        "taken": ("ordinals",),
         "status": ("state", "message_id", "withdrawn"),
         "artifact": ("artifact_id", "name", "append", "last"),
         "declined": ("by", "state"),
@@ -20,7 +21,8 @@ TURN_EVENTS: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType(
 )
 """Every kind of event with the keys that its data may have.
 
-``task``: a message has opened a task. ``message``: another message has been accepted for it. ``status``: it has another
+``task``: a message has opened a task. ``message``: another message has been accepted for it.
+``taken``: its running turn has taken the messages of waiting turns, by their ordinals. ``status``: it has another
 status; ``message_id`` where that carries a message, ``withdrawn`` where a cancellation withdrew waiting turns, by their
 ordinals. ``artifact``: a piece of an artifact. ``declined``: gates declined the turn; ``state`` where that ended the
 task. ``fault``: a plugin's hook did not do what it should while the turn ran. The list may grow; what is in it stays.

@@ -6,7 +6,7 @@ the order of the calls. Each is one atomic step. After the commit the store hand
 disk, and a caller that went away does not keep an accepted turn from running.
 """
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -14,6 +14,7 @@ from innkeeper.contract.caller import Caller
 from innkeeper.contract.message import JSON
 from innkeeper.ports.events import Committed, Event, State
 from innkeeper.ports.push import OwnPushConfigs, PushConfig
+from innkeeper.ports.steering import Steering, Taken
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +241,33 @@ class Store(Protocol):
         """Keep the result of a step until the turn ends. False, and nothing written, if that attempt is out no more."""
         ...
 
+    def take_waiting(
+        self,
+        turn: TurnRecord,
+        attempt: int,
+        taken: Callable[[Sequence[int]], Event],
+        then: Callable[[Taken | None], None],
+    ) -> Awaitable[Taken | None]:
+        """Make what waits for the task part of the attempt that is out; the turns it came with have ended.
+
+        ``taken`` gives the event from their ordinals. None, and nothing written, if that attempt is out no longer.
+        """
+        ...
+
+    def steer(
+        self, turn: TurnRecord, attempt: int, said: Steering, then: Callable[[TurnRecord | None], None]
+    ) -> Awaitable[TurnRecord | None]:
+        """Let a message wait for the task of the attempt that is out; a turn of its own is queued for it.
+
+        The turn itself is answered if the message has been accepted before, None if that attempt is out no longer.
+
+        Raises:
+            Unavailable: it cannot be stored, or too many turns of the session wait.
+        """
+        ...
+
     def release(self, turn: TurnRecord, *, count_attempt: bool) -> Awaitable[None]:
-        """Put an unfinished turn back into the queue, its attempt counted or given back."""
+        """Put an unfinished turn back into the queue, its attempt counted or given back; so is what it has taken."""
         ...
 
     async def unfinished(self) -> tuple[TurnRecord, ...]:

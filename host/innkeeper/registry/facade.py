@@ -144,6 +144,17 @@ class Hooks:
         """Tell every listener of messages that leave the context; nothing is raised."""
         return await self._fanout.notify("on_messages_displaced", {"session": session, "messages": tuple(messages)})
 
+    async def on_turn_stopping(self, turn: Turn) -> None:
+        """Tell every listener, one after another, of a turn that is about to end.
+
+        Raises:
+            HookFailed: a plugin is at fault; those after it are not asked.
+        """
+        for each in self._fanout.of("on_turn_stopping"):
+            asked = await self._fanout.ask_one(each, {"turn": turn}, answers.ignored)
+            if asked.faults:
+                raise HookFailed(*asked.faults)
+
     def on_turn_event(self, event: TurnEvent) -> None:
         """Queue an event for every listener; call it on the event loop."""
         for listener in self._listeners:

@@ -1,9 +1,12 @@
 """Accepting a message: what it repeats, the task it goes to, and all that is written of it."""
 
 import sqlite3
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import InvalidParams, TaskNotFound, Unavailable, UnsupportedOperation
+from innkeeper.contract.message import JSON
 from innkeeper.ports.events import TERMINAL, Event, State, committed_from_event
 from innkeeper.ports.store import Admission, Admitted, TaskRecord, TurnRecord
 from innkeeper.store import push_configs
@@ -13,7 +16,7 @@ from innkeeper.store.writer import Written
 
 
 @dataclass(frozen=True, slots=True)
-class _Target:
+class Target:
     """The task that a message goes to: its keys and ids, and whether the message opened it."""
 
     task: int
@@ -33,11 +36,20 @@ def admit(connection: sqlite3.Connection, admission: Admission) -> Written[Admit
         target, event = _open_task(connection, owner, admission)
     else:
         target, event = _get_open_task(connection, owner, admission.task_id, admission.context_id), admission.accepted
-    _check_room(connection, target.session, admission.queue_per_session)
+    check_room(connection, target.session, admission.queue_per_session)
     logged = append_to_task(connection, target.task, event)
     if logged is None:
         raise UnsupportedOperation(f"Task {target.task_id} has ended")
-    turn = _add_turn(connection, target, admission)
+    turn = add_turn(
+        connection,
+        target,
+        tenant=admission.tenant,
+        caller=admission.caller,
+        message_id=admission.message_id,
+        message=admission.message,
+        at_us=admission.at_us,
+        metadata=admission.metadata,
+    )
     if not target.opened:
         apply_status(connection, logged, event, turn=turn.id)
     if admission.push is not None:
@@ -76,7 +88,7 @@ def _get_task(connection: sqlite3.Connection, task: int) -> TaskRecord:
     return task_from_row(connection.execute("SELECT * FROM task_records WHERE key = ?", (task,)).fetchone())
 
 
-def _get_open_task(connection: sqlite3.Connection, owner: int, task_id: str, context_id: str | None) -> _Target:
+def _get_open_task(connection: sqlite3.Connection, owner: int, task_id: str, context_id: str | None) -> Target:
     row = connection.execute(
         "SELECT key, session, session_id, context_id, state FROM task_records WHERE id = ? AND owner = ?",
         (task_id, owner),
@@ -88,10 +100,10 @@ def _get_open_task(connection: sqlite3.Connection, owner: int, task_id: str, con
         raise UnsupportedOperation(f"Task {task_id} has ended")
     if context_id is not None and context_id != own_context_id:
         raise InvalidParams(f"message.contextId: task {task_id} does not belong to context {context_id}")
-    return _Target(task, session, session_id, task_id, own_context_id, opened=False)
+    return Target(task, session, session_id, task_id, own_context_id, opened=False)
 
 
-def _open_task(connection: sqlite3.Connection, owner: int, admission: Admission) -> tuple[_Target, Event]:
+def _open_task(connection: sqlite3.Connection, owner: int, admission: Admission) -> tuple[Target, Event]:
     context_id = admission.new_context_id if admission.context_id is None else admission.context_id
     session, session_id = _session(
         connection, owner, context_id if admission.session_per_context else "", admission.new_session_id
@@ -112,7 +124,7 @@ def _open_task(connection: sqlite3.Connection, owner: int, admission: Admission)
             admission.at_us,
         ),
     ).fetchone()
-    return _Target(task, session, session_id, task_id, context_id, opened=True), event
+    return Target(task, session, session_id, task_id, context_id, opened=True), event
 
 
 def _session(connection: sqlite3.Connection, owner: int, context_id: str, new_id: str) -> tuple[int, str]:
@@ -127,7 +139,12 @@ def _session(connection: sqlite3.Connection, owner: int, context_id: str, new_id
     return key, new_id
 
 
-def _check_room(connection: sqlite3.Connection, session: int, room: int) -> None:
+def check_room(connection: sqlite3.Connection, session: int, room: int) -> None:
+    """Refuse what waits where too much waits already.
+
+    Raises:
+        Unavailable: as many turns of the session wait as may.
+    """
     # Both conditions on the state: the index is chosen by the first.
     (waiting,) = connection.execute(
         "SELECT count(*) FROM turns"
@@ -138,7 +155,18 @@ def _check_room(connection: sqlite3.Connection, session: int, room: int) -> None
         raise Unavailable("Too many messages wait in this conversation")
 
 
-def _add_turn(connection: sqlite3.Connection, target: _Target, admission: Admission) -> TurnRecord:
+def add_turn(
+    connection: sqlite3.Connection,
+    target: Target,
+    *,
+    tenant: str,
+    caller: Caller,
+    message_id: str,
+    message: bytes,
+    at_us: int,
+    metadata: Mapping[str, JSON],
+) -> TurnRecord:
+    """Queue a turn of the task for a message, which becomes the next of its history."""
     turn_id, ordinal = connection.execute(
         "INSERT INTO turns (task, session, ordinal, caller, metadata)"
         " VALUES (:task, :session, 1 + coalesce((SELECT max(ordinal) FROM turns WHERE task = :task), 0), :caller,"
@@ -146,28 +174,20 @@ def _add_turn(connection: sqlite3.Connection, target: _Target, admission: Admiss
         {
             "task": target.task,
             "session": target.session,
-            "caller": text_from_caller(admission.caller),
-            "metadata": text_from_object(admission.metadata),
+            "caller": text_from_caller(caller),
+            "metadata": text_from_object(metadata),
         },
     ).fetchone()
-    add_message(
-        connection,
-        target.task,
-        turn_id,
-        role="user",
-        message_id=admission.message_id,
-        body=admission.message,
-        at_us=admission.at_us,
-    )
+    add_message(connection, target.task, turn_id, role="user", message_id=message_id, body=message, at_us=at_us)
     return TurnRecord(
         id=turn_id,
-        tenant=admission.tenant,
-        caller=admission.caller,
+        tenant=tenant,
+        caller=caller,
         session_id=target.session_id,
         task_id=target.task_id,
         context_id=target.context_id,
         ordinal=ordinal,
-        message=admission.message,
-        message_at_us=admission.at_us,
-        metadata=admission.metadata,
+        message=message,
+        message_at_us=at_us,
+        metadata=metadata,
     )

@@ -1,12 +1,13 @@
 """The store of the engine, on SQLite."""
 
 import sqlite3
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from innkeeper.ports.events import Committed, Event, State
+from innkeeper.ports.steering import Steering, Taken
 from innkeeper.ports.store import Admission, Admitted, Choice, Ending, TurnRecord
 from innkeeper.store import admission as admissions
-from innkeeper.store import turn_writes
+from innkeeper.store import steering, turn_writes
 from innkeeper.store.api_tokens import SqliteApiTokens
 from innkeeper.store.own_tasks import SqliteOwnTasks
 from innkeeper.store.readers import Readers
@@ -62,6 +63,22 @@ class SqliteStore:
     def add_step(self, turn: TurnRecord, attempt: int, key: str, result: str) -> Awaitable[bool]:
         """Keep the result of a step until the turn ends."""
         return self._writer.submit(lambda connection: turn_writes.add_step(connection, turn, attempt, key, result))
+
+    def take_waiting(
+        self,
+        turn: TurnRecord,
+        attempt: int,
+        taken: Callable[[Sequence[int]], Event],
+        then: Callable[[Taken | None], None],
+    ) -> Awaitable[Taken | None]:
+        """Make what waits for the task part of the attempt that is out."""
+        return self._writer.submit(lambda connection: steering.take(connection, turn, attempt, taken), then=then)
+
+    def steer(
+        self, turn: TurnRecord, attempt: int, said: Steering, then: Callable[[TurnRecord | None], None]
+    ) -> Awaitable[TurnRecord | None]:
+        """Let a message of a plugin's wait for the task of the attempt that is out."""
+        return self._writer.submit(lambda connection: steering.steer(connection, turn, attempt, said), then=then)
 
     def release(self, turn: TurnRecord, *, count_attempt: bool) -> Awaitable[None]:
         """Put an unfinished turn back into the queue."""

@@ -4,6 +4,7 @@ import sqlite3
 
 from innkeeper.ports.events import Event, committed_from_event
 from innkeeper.ports.store import Choice, Ending, TurnRecord
+from innkeeper.store import steering
 from innkeeper.store.event_log import TO_CLAIMED, TO_OUT, TO_UNFINISHED, append_to_turn, apply_status
 from innkeeper.store.writer import Written
 
@@ -88,7 +89,8 @@ def add_step(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, key
 
 
 def release(connection: sqlite3.Connection, turn: TurnRecord, *, count_attempt: bool) -> Written[None]:
-    """Put a claimed or running turn back into the queue."""
+    """Put a claimed or running turn back into the queue, and what it has taken behind it."""
+    steering.give_back(connection, turn)
     connection.execute(
         "UPDATE turns SET state = 'queued', holder = '', attempt = attempt - ?"
         " WHERE id = ? AND state IN ('claimed', 'running')",

@@ -53,6 +53,13 @@ class Silence:
         result = fn()
         return cast("T", await result if inspect.isawaitable(result) else result)
 
+    async def claim_steering(self) -> tuple[Message, ...]:
+        """Take nothing: nobody sends anything."""
+        return ()
+
+    async def steer(self, text: str) -> None:
+        """Drop it."""
+
 
 async def _no_capabilities() -> str:
     return ""

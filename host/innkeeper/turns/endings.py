@@ -8,7 +8,8 @@ from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome
 from innkeeper.ports.store import Ending, TurnRecord
 from innkeeper.turns.means import Means
-from innkeeper.turns.outlet import Names, status_event
+from innkeeper.turns.names import Names
+from innkeeper.turns.outlet import status_event
 
 INTERRUPTED_TEXT: Final = "The turn was interrupted and is not run again"
 

@@ -2,9 +2,10 @@
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 
 import anyio
 from anyio.abc import TaskGroup
@@ -25,6 +26,7 @@ from innkeeper.turns.patience import Stop
 from innkeeper.turns.plugins import turn_event
 from innkeeper.turns.run import Run
 from innkeeper.turns.session import EVERY_TURN, TurnSession
+from innkeeper.turns.steering import Waiting
 from innkeeper.turns.submission import Submission, admission_from_submission
 
 log = logging.getLogger(__name__)
@@ -93,6 +95,8 @@ class Engine:
             else:
                 log.info("task %s: taken up where the last run of the host left it", turn.task_id)
                 await self._means.store.release(turn, count_attempt=True)
+        for turn in await self._means.store.unfinished():  # with what those that were cut short had taken
+            if turn.tenant in self._tenants:
                 self._accept(turn)
 
     async def stop(self, grace: timedelta, hurry: asyncio.Event) -> None:
@@ -200,7 +204,7 @@ class Engine:
         self._bus.publish(committed)
         self._tell_plugins(committed)
         if committed.state is State.CANCELED and (live := self._live.get(committed.task_id)):
-            for turn in self._lanes.withdraw(live.session_id, committed.task_id):
+            for turn in self._lanes.withdraw(live.session_id, lambda waiting: waiting.task_id == committed.task_id):
                 self._ended(turn)
             for run in self._runs.values():
                 if run.record.task_id == committed.task_id:
@@ -242,10 +246,21 @@ class Engine:
                 self._runners[turn.tenant],
                 turn,
                 stuck=self._bus.refuse,
+                waiting=self._waiting_behind(turn),
             )
             self._runs[turn.id] = run
             self._idle.clear()
             self._tasks.start_soon(self._execute, run, name=f"turn {turn.id} of {turn.tenant}")
+
+    def _waiting_behind(self, turn: TurnRecord) -> Waiting | None:
+        tenant = self._tenants[turn.tenant]
+        if not tenant.agent.steers:
+            return None
+        return Waiting(tenant.queue_per_session, partial(self._withdraw, turn.session_id), self._accept)
+
+    def _withdraw(self, session_id: str, turns: Container[int]) -> None:
+        for turn in self._lanes.withdraw(session_id, lambda waiting: waiting.id in turns):
+            self._ended(turn)
 
     async def _execute(self, run: Run) -> None:
         try:

@@ -75,10 +75,10 @@ class Lanes:
         else:
             del self._lanes[turn.session_id]
 
-    def withdraw(self, session_id: str, task_id: str) -> tuple[TurnRecord, ...]:
-        """Remove and return the waiting turns of a task."""
+    def withdraw(self, session_id: str, chosen: Callable[[TurnRecord], bool]) -> tuple[TurnRecord, ...]:
+        """Remove and return the waiting turns of a session that are chosen."""
         lane = self._lanes.get(session_id)
-        mine = tuple(turn for turn in lane.waiting if turn.task_id == task_id) if lane else ()
+        mine = tuple(turn for turn in lane.waiting if chosen(turn)) if lane else ()
         if lane and mine:
             for turn in mine:
                 lane.waiting.remove(turn)

@@ -6,13 +6,15 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, TypeVar
 
-from innkeeper.contract.errors import InnkeeperError
+from innkeeper.contract.errors import InnkeeperError, TurnOver
 from innkeeper.contract.message import JSON, Message, Part
-from innkeeper.ports.clock import World
 from innkeeper.ports.codec import Codec
 from innkeeper.ports.events import ArtifactPiece, Event, State, Status
 from innkeeper.ports.running import Outcome
-from innkeeper.ports.store import Store, TaskView, TurnRecord
+from innkeeper.ports.store import TaskView, TurnRecord
+from innkeeper.turns.means import Means
+from innkeeper.turns.names import Names
+from innkeeper.turns.steering import SteeringOfTurn, Waiting
 from innkeeper.turns.steps import Steps
 
 log = logging.getLogger(__name__)
@@ -29,46 +31,6 @@ DEAF_SECONDS: Final = 0.1
 """How long what is said after the end takes to be dropped: an agent that does not stop must not keep the loop busy."""
 
 
-class Mute:
-    """The outlet of a turn that is being judged: a gate has an opinion and no voice."""
-
-    async def progress(self, text: str, key: str | None) -> None:
-        """Refuse."""
-        raise GateSpoke
-
-    async def artifact(self, name: str, parts: Sequence[Part], *, append: bool, last: bool) -> None:
-        """Refuse."""
-        raise GateSpoke
-
-    async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
-        """Refuse."""
-        raise GateSpoke
-
-
-class GateSpoke(InnkeeperError):
-    """A gate called ``turn.progress``, ``turn.artifact`` or ``turn.step``; only the agent may."""
-
-
-class Names:
-    """The ids that a turn gives to what it says.
-
-    They are derived from the task, the turn's ordinal and a key or name, so that a rerun repeats them and a receiver
-    can drop the repetition. The first turn of a task has the short form.
-    """
-
-    def __init__(self, turn: TurnRecord) -> None:
-        self._short = turn.task_id
-        self._long = f"{turn.task_id}:t{turn.ordinal}"
-        self._named = self._short if turn.ordinal == 1 else self._long
-        self.final = f"{self._short}:final"
-        self.reply = f"{self._long}:reply"
-        self.ask = f"{self._long}:ask"
-
-    def of(self, key: str) -> str:
-        """Return the id of the progress message or artifact called ``key``."""
-        return f"{self._named}:{key}"
-
-
 class TurnOutlet:
     """The outlet of one attempt; it implements ``ports.running.RunOutlet``.
 
@@ -76,12 +38,10 @@ class TurnOutlet:
     timed out meanwhile, the outlet is shut and drops what an agent that does not stop still says.
     """
 
-    def __init__(
-        self, store: Store, codec: Codec, world: World, turn: TurnRecord, *, attempt: int, speaker: str
-    ) -> None:
-        self._store = store
-        self._codec = codec
-        self._world = world
+    def __init__(self, means: Means, turn: TurnRecord, *, attempt: int, speaker: str, waiting: Waiting | None) -> None:
+        self._store = means.store
+        self._codec = means.codec
+        self._world = means.world
         self._turn = turn
         self._attempt = attempt
         self._speaker = speaker
@@ -94,7 +54,8 @@ class TurnOutlet:
         self.settled: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.shut = False
         self._deaf = False
-        self._steps = Steps(store, turn, attempt=attempt, over=lambda: self.shut or self.settled.done())
+        self._steps = Steps(means.store, turn, attempt=attempt, over=self._over)
+        self._steering = None if waiting is None else SteeringOfTurn(means, turn, waiting, attempt=attempt)
 
     @property
     def pieces(self) -> tuple[bytes, ...] | None:
@@ -140,6 +101,14 @@ class TurnOutlet:
         """Do something once, however often the turn is run."""
         return await self._steps.once(key, fn)
 
+    async def claim_steering(self) -> tuple[Message, ...]:
+        """Take what waits for the task."""
+        return await self._steered().take()
+
+    async def steer(self, text: str) -> None:
+        """Let a message wait for the task."""
+        await self._steered().add(text)
+
     async def earlier(self) -> TaskView | None:
         """Read the task as it stands when a later turn of it begins; None for the turn that opened the task."""
         if self._turn.ordinal == 1:
@@ -160,6 +129,16 @@ class TurnOutlet:
         self.shut = True
         while self._in_flight:
             await self._oldest()
+
+    def _over(self) -> bool:
+        return self.shut or self.settled.done()
+
+    def _steered(self) -> SteeringOfTurn:
+        if self._steering is None:
+            raise InnkeeperError("the agent does not steer: Agent(…, steers=True)")
+        if self._over():
+            raise TurnOver("the turn has ended: nothing is sent to it, and it takes nothing")
+        return self._steering
 
     async def _emit(self, event: Event) -> None:
         if self.shut:

@@ -56,6 +56,18 @@ class TurnPlugins:
             raise
         return replace(turn, tools=tools) if tools else turn
 
+    async def stopping(self, turn: Turn) -> None:
+        """Let plugins object to the end of the turn.
+
+        Raises:
+            HookFailed: a plugin is at fault.
+        """
+        try:
+            await self._tenant.hooks.on_turn_stopping(turn)
+        except HookFailed as failed:
+            self._tell(failed.faults)
+            raise
+
     async def capabilities(self) -> str:
         """Join what plugins add to a prompt by blank lines."""
         asked = await self._tenant.hooks.capability()

@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from copy import deepcopy
 from dataclasses import replace
 from functools import partial
 from typing import Final
@@ -19,13 +18,15 @@ from innkeeper.registry.described import described
 from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
+from innkeeper.turns.building import build_turn
 from innkeeper.turns.endings import closing, failed, timed_out
 from innkeeper.turns.means import Means
-from innkeeper.turns.outlet import Mute, TurnOutlet, status_event
+from innkeeper.turns.mute import Mute
+from innkeeper.turns.outlet import TurnOutlet, status_event
 from innkeeper.turns.overrides import OverrideRefused, Overrides, overrides_from_metadata
 from innkeeper.turns.patience import Patience, Stop
 from innkeeper.turns.plugins import TurnPlugins
-from innkeeper.turns.session import TurnSession
+from innkeeper.turns.steering import Waiting
 
 log = logging.getLogger(__name__)
 
@@ -35,7 +36,8 @@ UNSTORED_TEXT: Final = "What the agent said could not be stored"
 class Run:
     """One attempt at a turn. ``execute`` runs it to its end; ``stop`` may be called at any time, from the same loop.
 
-    ``stuck`` is told, each time, that the store cannot take what ends or begins the turn.
+    ``stuck`` is told, each time, that the store cannot take what ends or begins the turn. ``waiting`` is what an agent
+    that steers may take up.
     """
 
     def __init__(
@@ -46,6 +48,7 @@ class Run:
         record: TurnRecord,
         *,
         stuck: Callable[[str, Unavailable], None],
+        waiting: Waiting | None = None,
     ) -> None:
         self.record = record
         self._means = means
@@ -57,9 +60,7 @@ class Run:
         self._patience = Patience(self._stop, partial(stuck, record.task_id))
         self._plugins = TurnPlugins(means, tenant, record, attempt=self._attempt)
         self._name = f"agent {tenant.agent.id} of plugin {tenant.plugin.name} at tenant {tenant.id}"
-        self._outlet = TurnOutlet(
-            means.store, means.codec, means.world, record, attempt=self._attempt, speaker=self._name
-        )
+        self._outlet = TurnOutlet(means, record, attempt=self._attempt, speaker=self._name, waiting=waiting)
 
     def stop(self, why: Stop) -> None:
         """Stop the run; the first reason counts."""
@@ -141,27 +142,8 @@ class Run:
             await self._handle(self._turn(self._outlet, choice))  # a new one: gates may have changed theirs
 
     def _turn(self, outlet: Outlet, choice: Choice) -> Turn:
-        record = self.record
-        session = TurnSession(
-            record.session_id, record.tenant, record.caller, record.context_id, record.id, self._means
-        )
-        return Turn(
-            message=self._means.codec.message_from_body(record.message, record.message_at_us),
-            task_id=record.task_id,
-            context_id=record.context_id,
-            tenant=record.tenant,
-            caller=record.caller,
-            metadata=deepcopy(record.metadata),
-            attempt=self._attempt,
-            session=session,
-            plugin=self._tenant.plugin,
-            workspace=self._plugins.workspace(),
-            capabilities=self._plugins.capabilities,
-            outlet=outlet,
-            preset=next((preset for preset in self._tenant.agent.presets if preset.id == choice.preset), None),
-            model=choice.model or None,
-            provider=choice.provider or None,
-        )
+        of = (self._means, self._tenant, self.record, self._plugins)
+        return build_turn(*of, outlet=outlet, choice=choice, attempt=self._attempt)
 
     async def _declined(self, by: tuple[str, ...]) -> Ending:
         """End without a word, and with a note of who declined; a question that waits for its answer goes on waiting."""
@@ -204,7 +186,11 @@ class Run:
             await foreign.stop(grace)
 
     async def _agent(self, turn: Turn) -> Outcome:
-        return await self._runner(await self._plugins.equipped(turn), self._outlet)
+        equipped = await self._plugins.equipped(turn)
+        outcome = await self._runner(equipped, self._outlet)
+        if self._tenant.agent.steers and outcome.state is State.COMPLETED:
+            await self._plugins.stopping(equipped)
+        return outcome
 
     async def _stopped(self, foreign: Foreign[Outcome]) -> None:
         await foreign.stop(self._means.cancel_grace.total_seconds())
