@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from innkeeper.app.logs import EnduringHandler, JsonLines
+from innkeeper.registry.secrets import Secrets
 
 
 def record(message: str, *, error: BaseException | None = None) -> logging.LogRecord:
@@ -48,3 +49,19 @@ def test_the_log_goes_on_after_standard_error_is_closed(
     handler.handle(record("still heard"))
     handler.stream.close()
     assert path.read_text() == "still heard\n"
+
+
+@pytest.mark.parametrize("level", [logging.WARNING, logging.ERROR])
+def test_secrets_are_kept_out_of_whatever_anybody_complains_of(level: int, capsys: pytest.CaptureFixture[str]) -> None:
+    secrets = Secrets()
+    secrets.remember("hunter2")
+    handler = EnduringHandler(secrets)
+    handler.stream = sys.stderr
+    try:
+        raise ValueError("HUNTER2".lower())
+    except ValueError as error:
+        trace = (type(error), error, error.__traceback__)
+    handler.handle(logging.LogRecord("asyncio", level, __file__, 1, "never retrieved: %r", (trace[1],), trace))
+    said = capsys.readouterr().err
+    assert said.count("(not shown)") == 2
+    assert "ValueError('(not shown)')" in said

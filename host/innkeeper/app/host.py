@@ -35,6 +35,7 @@ from innkeeper.registry.assembly import Registry, load_registry
 from innkeeper.registry.foreign import Strays, contain_exits
 from innkeeper.registry.listing import listing
 from innkeeper.registry.opening import open_tenants
+from innkeeper.registry.secrets import Secrets
 from innkeeper.registry.tenants import Tenant
 from innkeeper.registry.watchdog import Watchdog
 from innkeeper.settings import Settings
@@ -51,7 +52,8 @@ class Host:
     where they are known. ``environ`` is what plugins and their settings read of the environment, ``world`` where time
     and ids come from. In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the
     path. ``listen`` is told of every committed event, ``door`` is instead of the one that the settings ask for,
-    ``resolver`` instead of the system's. ``start`` and ``stop`` must be called from the same task.
+    ``resolver`` instead of the system's; ``secrets`` hears of those of plugins. ``start`` and ``stop`` must be called
+    from the same task.
     """
 
     def __init__(
@@ -67,6 +69,7 @@ class Host:
         listen: EventSink | None = None,
         door: Door | None = None,
         resolver: Resolver | None = None,
+        secrets: Secrets | None = None,
     ) -> None:
         self._settings = settings
         self._base_url = base_url.rstrip("/")
@@ -79,6 +82,7 @@ class Host:
         self._listen = listen
         self._door = door
         self._resolver = resolver
+        self._secrets = secrets
         self._resources = AsyncExitStack()
         self._store: Store | None = None
         self._engine: Engine | None = None
@@ -165,7 +169,7 @@ class Host:
         data_dir = self._settings.host.data_dir
         surroundings = await self._resources.enter_async_context(surroundings_of(self._settings, self._environ))
         registry = cards = store = push = None
-        strays = Strays()
+        strays = Strays(self._secrets)
         self.watchdog = self._resources.enter_context(Watchdog(strays.steps, self._settings.watch.slow_hook))
         with _collected(faults):
             registry = await load_registry(

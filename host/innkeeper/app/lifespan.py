@@ -56,9 +56,9 @@ class HostedApp:
         settings = self._settings_from()
         if settings.host.public_url is None:
             raise StartFault("host.public_url: required where another server than `innkeeper serve` runs the host")
-        configure_logs(settings.host.log_level, settings.host.log_format)
+        secrets = configure_logs(settings.host.log_level, settings.host.log_format)
         self._loopback_only = settings.auth.mode == "open"
-        host = Host(settings, settings.host.public_url)
+        host = Host(settings, settings.host.public_url, secrets=secrets)
         await host.start()
         self._host = host
         return host

@@ -12,6 +12,7 @@ from innkeeper.contract.errors import StartFault
 from innkeeper.contract.names import ID_PATTERN
 from innkeeper.contract.plugin import PluginContext, UnknownTenant
 from innkeeper.registry.charges import Charges
+from innkeeper.registry.config import remember_references
 from innkeeper.registry.contexts import Contexts
 from innkeeper.registry.discovery import PluginRecord
 from innkeeper.registry.facade import Hooks
@@ -19,6 +20,7 @@ from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.loading import IMPORT_SECONDS, LoadedPlugin, load_plugins
 from innkeeper.registry.outgoing import Clients
+from innkeeper.registry.secrets import Secrets
 from innkeeper.registry.tenants import implementations_at
 from innkeeper.settings import Settings
 from innkeeper.store.plugin_databases import PluginDatabases
@@ -28,18 +30,26 @@ log = logging.getLogger(__name__)
 
 @contextmanager
 def plugin_command(
-    record: PluginRecord, settings: Settings, environ: Mapping[str, str], *, import_seconds: float = IMPORT_SECONDS
+    record: PluginRecord,
+    settings: Settings,
+    environ: Mapping[str, str],
+    *,
+    secrets: Secrets | None = None,
+    import_seconds: float = IMPORT_SECONDS,
 ) -> Iterator[click.Group]:
     """Import a plugin, ask it for its commands, and close what they have used at the end; no event loop may run.
+
+    ``secrets`` hears of those of the plugin.
 
     Raises:
         StartFault: a line for each thing that is wrong with the plugin.
     """
-    strays = Strays()
+    strays = Strays(secrets)
+    remember_references(settings, environ, strays.secrets)
     plugin = asyncio.run(_loaded(record, environ, strays, import_seconds))
     data, clients = PluginDatabases(settings.host.data_dir), Clients()
     try:
-        contexts = Contexts(settings, environ, clients, data)
+        contexts = Contexts(settings, environ, clients, data, strays.secrets)
         context = dataclasses.replace(_context(contexts, plugin, None), tenants=_on_demand(contexts, plugin, settings))
         try:
             commands = Hooks(implementations_at((plugin,), {plugin.name: context}), strays, Charges()).cli()

@@ -62,18 +62,21 @@ def serve(
     In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the path.
     Returns the exit code: 0 after an orderly stop, 2 after start faults, which are printed to stderr, one per line.
     """
-    configure_logs(settings.host.log_level, settings.host.log_format)
-    return run_process(_exit_code(settings, announce, safe_mode, entry_points))
+    secrets = configure_logs(settings.host.log_level, settings.host.log_format)
+
+    def make_host(base_url: str, bound: Sequence[str]) -> Host:
+        return Host(settings, base_url, bound=bound, safe_mode=safe_mode, entry_points=entry_points, secrets=secrets)
+
+    return run_process(_exit_code(settings, announce, make_host))
 
 
 async def _exit_code(
     settings: Settings,
     announce: Announce,
-    safe_mode: bool,
-    entry_points: Iterable[EntryPoint] | None,
+    make_host: Callable[[str, Sequence[str]], Host],
 ) -> int:
     try:
-        await _serve(settings, announce, safe_mode, entry_points)
+        await _serve(settings, announce, make_host)
     except StartFault as fault:
         try:
             print(*fault.faults, sep="\n", file=sys.stderr, flush=True)  # noqa: T201 - the report of a start that failed
@@ -86,8 +89,7 @@ async def _exit_code(
 async def _serve(
     settings: Settings,
     announce: Announce,
-    safe_mode: bool,
-    entry_points: Iterable[EntryPoint] | None,
+    make_host: Callable[[str, Sequence[str]], Host],
 ) -> None:
     with contextlib.ExitStack() as opened:
         faults: list[str] = []
@@ -102,7 +104,7 @@ async def _serve(
         bound = tuple(map(_address, sockets))
         address = f"http://{(*bound, *settings.host.bind)[0]}"
         base_url = settings.host.public_url or address
-        host = Host(settings, base_url, bound=bound, safe_mode=safe_mode, entry_points=entry_points)
+        host = make_host(base_url, bound)
         stopping = _on_signals(host)
         try:
             await host.start(faults)

@@ -156,7 +156,8 @@ class WebApps:
         error_id = self._new_id()
         self._registry.stock.charges.add(Charge(name, HOOK))
         request = f"{exchange.method} {exchange.path}"
-        log.error("internal error %s: %s, %s", error_id, _named(name), request, exc_info=visit.fault)
+        fault = visit.fault and self._registry.strays.secrets.kept_from(visit.fault)
+        log.error("internal error %s: %s, %s", error_id, _named(name), request, exc_info=fault)
         if not visit.started:
             raise refusal(500, f"Internal error {error_id}")
 
@@ -172,7 +173,7 @@ class WebApps:
     async def _stop(self, name: str, lifespan: WebAppLifespan) -> None:
         if fault := await lifespan.stop():
             self._registry.stock.charges.add(Charge(name, HOOK))
-            log.error("%s %s", _named(name), fault)
+            log.error("%s %s", _named(name), self._registry.strays.secrets.redacted(fault))
 
 
 def _named(plugin: str) -> str:

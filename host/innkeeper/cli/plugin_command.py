@@ -30,9 +30,10 @@ def find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
     from innkeeper.registry.process import parting
 
     settings = settings_from(None)
-    configure_logs(settings.host.log_level, settings.host.log_format)
+    secrets = configure_logs(settings.host.log_level, settings.host.log_format)
+    sys.excepthook = lambda kind, error, trace: sys.__excepthook__(kind, secrets.kept_from(error), trace)
     try:
-        return ctx.with_resource(plugin_command(record, settings, os.environ))
+        return ctx.with_resource(plugin_command(record, settings, os.environ, secrets=secrets))
     except StartFault as error:
         sys.exit(parting(faulty(error)))  # an import that hangs is in a thread that does not end
 

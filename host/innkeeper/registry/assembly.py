@@ -11,6 +11,7 @@ from innkeeper.contract.plugin import PluginContext
 from innkeeper.ports.plugin_data import PluginData
 from innkeeper.registry.blames import Blame, Blames
 from innkeeper.registry.charges import Charges
+from innkeeper.registry.config import remember_references
 from innkeeper.registry.contexts import Contexts
 from innkeeper.registry.discovery import RESERVED, Discovery, PluginRecord, discover
 from innkeeper.registry.facade import Hooks
@@ -82,9 +83,10 @@ async def load_registry(
         StartFault: one line for each thing that is wrong, all of them at once; with ``on_broken_plugin`` "quarantine"
             only for what is no plugin's fault.
     """
-    blames = Blames(quarantine=settings.host.on_broken_plugin == "quarantine")
     strays, charges = strays or Strays(), Charges()
-    contexts = Contexts(settings, surroundings.environ, surroundings.clients, surroundings.data)
+    blames = Blames(quarantine=settings.host.on_broken_plugin == "quarantine", secrets=strays.secrets)
+    contexts = Contexts(settings, surroundings.environ, surroundings.clients, surroundings.data, strays.secrets)
+    remember_references(settings, surroundings.environ, strays.secrets)
     found = discover(entry_points, reserved=reserved)
     loaded = {} if safe_mode else await _load(found, surroundings.environ, strays, blames, import_seconds)
     at_host = _host_contexts(loaded.values(), contexts, blames)

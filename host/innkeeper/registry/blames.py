@@ -1,10 +1,11 @@
 """What is wrong at start, and what becomes of it: the host does not start, or goes on without the plugin."""
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, final
 
 from innkeeper.contract.errors import StartFault
+from innkeeper.registry.secrets import Secrets
 
 log = logging.getLogger(__name__)
 
@@ -33,14 +34,16 @@ class Blame:
 
 @final
 class Blames:
-    """Collects faults. With ``quarantine`` those of plugins only take the plugin away."""
+    """Collects faults, without the ``secrets``. With ``quarantine`` those of plugins only take the plugin away."""
 
-    def __init__(self, *, quarantine: bool) -> None:
+    def __init__(self, *, quarantine: bool, secrets: Secrets | None = None) -> None:
         self.quarantine = quarantine
+        self._secrets = secrets or Secrets()
         self._blames: list[Blame] = []
 
     def add(self, blame: Blame) -> None:
         """Take note of a fault."""
+        blame = replace(blame, reason=self._secrets.redacted(blame.reason))
         self._blames.append(blame)
         if self.quarantine and blame.plugin:
             log.warning("%s; it is not served", blame)

@@ -1,19 +1,23 @@
 """A plugin's ``Config``: its tables of the settings, put over one another, expanded and validated."""
 
 import difflib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from pathlib import Path
+from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, Secret, SecretBytes, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import ErrorDetails
 
-from innkeeper.registry.described import words
+from innkeeper.registry.masks import masked, remember_made, remember_written
+from innkeeper.registry.secrets import HIDDEN, Secrets
+from innkeeper.registry.shapes import Annotation, Step, below, fields_of, is_path, path_of
 from innkeeper.settings import Expansion, Settings
 
-_HIDDEN: Final = "(not shown)"
-_SECRETS: Final = (Secret, SecretBytes, SecretStr)
 _SHOWN: Final = 80
+
+SHORTEST_FROM_ENVIRONMENT: Final = 8
+"""What is shorter, of what only may be a secret as it comes from the environment, is not hidden: "true", a port."""
 
 Table = Mapping[str, Any]
 ConfigType = type[BaseModel]
@@ -21,9 +25,13 @@ ConfigType = type[BaseModel]
 
 @dataclass(frozen=True, slots=True)
 class ConfigSource:
-    """The tables of one plugin as they are written, each with its place in the settings; later ones win."""
+    """The tables of one plugin as they are written, each with its place in the settings; later ones win.
+
+    ``folder`` is where relative paths in them begin.
+    """
 
     tables: tuple[tuple[str, Table], ...]
+    folder: Path = Path()
 
     @property
     def merged(self) -> dict[str, Any]:
@@ -33,17 +41,19 @@ class ConfigSource:
             merged = _over(merged, table)
         return merged
 
-    def place(self, location: Sequence[int | str]) -> str:
-        """Say where in the settings a value stands, or would stand."""
+    def table(self, location: Sequence[Step]) -> str:
+        """Say in which table of the settings a value stands, or would stand."""
         names = [place for place, table in self.tables if _find(table, location) is not None]
+        return (names or [self.tables[-1][0]])[-1]
+
+    def place(self, location: Sequence[Step]) -> str:
+        """Say where in the settings a value stands, or would stand."""
         below = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)
-        return (names or [self.tables[-1][0]])[-1] + below
+        return self.table(location) + below
 
     def shown(self, kind: ConfigType | None) -> dict[str, Any]:
-        """Return the merged tables for people: as they are written, without what the plugin declares a secret."""
-        return {
-            key: _HIDDEN if kind is not None and _is_secret(kind, key) else value for key, value in self.merged.items()
-        }
+        """Return the merged tables for people: as they are written, without what may be a secret."""
+        return self.merged if kind is None else masked(kind, self.merged)
 
 
 def source_from_settings(settings: Settings, plugin: str, tenant: str | None) -> ConfigSource:
@@ -51,7 +61,21 @@ def source_from_settings(settings: Settings, plugin: str, tenant: str | None) ->
     tables = [(f"plugins.{plugin}", settings.plugins.get(plugin, {}))]
     if tenant is not None and settings.tenants and tenant in settings.tenants:
         tables.append((f"tenants.{tenant}.plugins.{plugin}", settings.tenants[tenant].plugins.get(plugin, {})))
-    return ConfigSource(tuple((place, table) for place, table in tables if table) or (tables[-1],))
+    given = tuple((place, table) for place, table in tables if table)
+    return ConfigSource(given or (tables[-1],), settings.folder)
+
+
+def remember_references(settings: Settings, environ: Mapping[str, str], secrets: Secrets) -> None:
+    """Remember what tables of plugins take from the environment.
+
+    Which of it is a secret nobody knows before the plugins are imported.
+    """
+    expansion = Expansion(environ)
+    for tables in (settings.plugins, *(tenant.plugins for tenant in (settings.tenants or {}).values())):
+        expansion.expanded(tables)
+    for name, value in expansion.values.items():
+        if len(value) >= SHORTEST_FROM_ENVIRONMENT:
+            secrets.remember(value, f"${{{name}}}")
 
 
 def closed(kind: ConfigType) -> ConfigType:
@@ -63,43 +87,87 @@ def closed(kind: ConfigType) -> ConfigType:
 
 
 def validated(
-    kind: ConfigType | None, source: ConfigSource, environ: Mapping[str, str]
+    kind: ConfigType | None, source: ConfigSource, environ: Mapping[str, str], secrets: Secrets | None = None
 ) -> tuple[BaseModel | None, tuple[str, ...]]:
-    """Return the plugin's config, and a line for each fault: place, value as it is written, and reason."""
+    """Return the plugin's config, and a line for each fault: place, value as it is written, and reason.
+
+    ``secrets`` hears of those in it.
+    """
     if kind is None:
         places = [place for place, table in source.tables if table]
         return None, tuple(f"{place}: this plugin takes no configuration" for place in places)
-    expansion = Expansion(environ)
+    expansion, secrets = Expansion(environ), Secrets() if secrets is None else secrets
     values = expansion.expanded(source.merged)
+    remember_written(kind, source.merged, expansion, secrets)
     if expansion.unset:
-        place = source.tables[-1][0]
-        return None, tuple(f"{place}: environment {name} is not set" for name in dict.fromkeys(expansion.unset))
+        return None, tuple(dict.fromkeys(_unset(source, (), source.merged, environ)))
     try:
-        return kind.model_validate(values), ()
+        config = _anchored_defaults(kind.model_validate(_anchored(values, (kind,), source.folder)), source.folder)
+        remember_made(config, secrets)
     except ValidationError as error:
-        return None, tuple(_lines(kind, source, expansion, error))
+        return None, tuple(_lines(kind, source, expansion, secrets, error))
     except KeyboardInterrupt:
         raise
     except BaseException as error:  # noqa: BLE001 - a validator is the plugin's code and may raise anything
-        said = "" if expansion.values else f": {words(error)}"  # else its words may hold a value, changed
+        said = "" if expansion.values else f": {secrets.words(error)}"  # else its words may hold a value, changed
         return None, (f"{source.tables[-1][0]}: its Config raised {type(error).__name__}{said}",)
+    return config, ()
 
 
-def _lines(kind: ConfigType, source: ConfigSource, expansion: Expansion, error: ValidationError) -> Iterator[str]:
+def _unset(source: ConfigSource, location: tuple[Step, ...], written: Any, environ: Mapping[str, str]) -> Iterator[str]:
+    """Say in which table what variable is named that is not set."""
+    if isinstance(written, str):
+        expansion = Expansion(environ)
+        expansion.expanded(written)
+        yield from (f"{source.table(location)}: environment {name} is not set" for name in expansion.unset)
+    elif isinstance(written, Mapping | list | tuple):
+        for step, each in written.items() if isinstance(written, Mapping) else enumerate(written):
+            yield from _unset(source, (*location, step), each, environ)
+
+
+def _anchored(value: Any, annotations: tuple[Annotation, ...], folder: Path) -> Any:
+    """Make relative paths relative to the folder of the settings."""
+    if isinstance(value, str):
+        return str(folder / value) if is_path(annotations) else value
+    if isinstance(value, Mapping):
+        return {key: _anchored(each, below(annotations, key), folder) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_anchored(each, below(annotations, place), folder) for place, each in enumerate(value)]
+    return value
+
+
+def _anchored_defaults(config: BaseModel, folder: Path) -> BaseModel:
+    """Do the same with those that nobody has written."""
+    own = {name: getattr(config, name) for name in type(config).model_fields if name not in config.model_fields_set}
+    paths = {name: folder / value for name, value in own.items() if isinstance(value, Path)}
+    return config.model_copy(update=paths) if paths else config
+
+
+def _lines(
+    kind: ConfigType, source: ConfigSource, expansion: Expansion, secrets: Secrets, error: ValidationError
+) -> Iterator[str]:
+    written = source.merged
+    shown = masked(kind, written)
     for detail in error.errors(include_url=False):
-        location = detail["loc"]
+        location = path_of(kind, written, detail["loc"])
         place = source.place(location)
         if detail["type"] == "extra_forbidden":
             yield f"{place}: unknown key{_hint(kind, location)}"
             continue
-        written = _find(source.merged, location)
-        reason = " ".join(expansion.redacted(_reason(detail, hidden=_refers(written))).split())
-        if not location or detail["type"] == "missing" or written is None:
+        value = _find(written, location)
+        said = _reason(detail, secrets, hidden=_refers(value))
+        reason = " ".join(secrets.redacted(expansion.redacted(said)).split())
+        if not location or detail["type"] == "missing" or value is None:
             yield f"{place}: {reason}"
-        elif _is_secret(kind, str(location[0])):
-            yield f"{place} = {_HIDDEN}: {reason.replace(str(written), _HIDDEN)}"
         else:
-            yield f"{place} = {_cut(repr(written))}: {reason}"
+            yield f"{place} = {_told(shown, location)}: {reason}"
+
+
+def _told(shown: Any, location: Sequence[Step]) -> str:
+    """Return what is written at a place, as it may be shown."""
+    for step in location:
+        shown = HIDDEN if shown == HIDDEN else shown[step]
+    return HIDDEN if shown == HIDDEN else _cut(repr(shown))
 
 
 def _refers(written: Any) -> bool:
@@ -107,35 +175,19 @@ def _refers(written: Any) -> bool:
     return "${" in repr(written)
 
 
-def _reason(detail: ErrorDetails, *, hidden: bool) -> str:
+def _reason(detail: ErrorDetails, secrets: Secrets, *, hidden: bool) -> str:
     """Say why; the plugin's own words about a value of the environment may hold it, changed beyond recognition."""
     if hidden and detail["type"] in ("value_error", "assertion_error"):
         return "the plugin refuses the value"
-    return words(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
+    return secrets.words(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
 
 
-def _hint(kind: ConfigType, location: Sequence[int | str]) -> str:
+def _hint(kind: ConfigType, location: Sequence[Step]) -> str:
     if len(location) != 1:
         return ""
-    known = sorted({*kind.model_fields, *(info.alias for info in kind.model_fields.values() if info.alias)})
+    known = sorted(fields_of(kind) or {})
     close = difflib.get_close_matches(str(location[0]), known, n=1)
     return f"; did you mean {close[0]}?" if close else f"; known are {', '.join(known) or 'none'}"
-
-
-def _is_secret(kind: ConfigType, key: str) -> bool:
-    fields = (info for name, info in kind.model_fields.items() if key in (name, info.alias, info.validation_alias))
-    return any(_holds_secret(info.annotation) for info in fields)
-
-
-def _holds_secret(annotation: object, within: frozenset[object] = frozenset()) -> bool:
-    """Tell whether a value of this type may have a secret anywhere in it; ``within`` are models being looked at."""
-    parts: Iterable[object] = get_args(annotation)
-    if isinstance(annotation, type):
-        if issubclass(annotation, _SECRETS):
-            return True
-        if issubclass(annotation, BaseModel) and annotation not in within:
-            parts = (*parts, *(info.annotation for info in annotation.model_fields.values()))
-    return any(_holds_secret(part, within | {annotation}) for part in parts)
 
 
 def _over(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:

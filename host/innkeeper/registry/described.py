@@ -3,6 +3,7 @@
 import asyncio
 import os
 import traceback
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -16,18 +17,22 @@ _STANDARD: Final = str(Path(asyncio.__path__[0]).parent)
 _INSTALLED: Final = ("site-packages", "dist-packages")
 
 
-def words(error: BaseException) -> str:
-    """Return what an error of foreign code says, cut to what anybody reads."""
+def words(
+    error: BaseException, redacted: Callable[[str], str] = lambda text: text, *, longest: int | None = LONGEST
+) -> str:
+    """Return what an error of foreign code says, cut to what anybody reads once it is ``redacted``."""
     try:
-        text = str(error)
+        text = redacted(str(error))
     except BaseException:  # noqa: BLE001 - its __str__ is foreign code as well
         return "?"
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+    return text if longest is None or len(text) <= longest else f"{text[:longest]}…"
 
 
-def described(error: BaseException) -> str:
+def described(
+    error: BaseException, redacted: Callable[[str], str] = lambda text: text, *, longest: int | None = LONGEST
+) -> str:
     """Put an error of foreign code on one line, with the place that raised it."""
-    text = " ".join(words(error).split())
+    text = " ".join(words(error, redacted, longest=longest).split())
     return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _place(error)
 
 

@@ -19,7 +19,7 @@ class ForeignExit(RuntimeError):
     """Stands in for a raise that would end the task, loop or process of whoever asks for the result."""
 
     def __init__(self, error: BaseException) -> None:
-        super().__init__(f"foreign code raised {described(error)}")
+        super().__init__(f"foreign code raised {described(error, longest=None)}")
 
 
 def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
@@ -56,10 +56,8 @@ async def _contained(work: Coroutine[Any, Any, T], owner: Owner | None) -> T:
         return await (work if owner is None else owned(work, owner))
     except (SystemExit, KeyboardInterrupt) as error:
         task = asyncio.current_task()
-        whose = f" of {owner.name}" if owner else ""
-        log.warning(
-            "task %s%s raised %s, which ends this task alone", task and task.get_name(), whose, described(error)
-        )
+        whose, told = (f" of {owner.name}", owner.secrets.described(error)) if owner else ("", described(error))
+        log.warning("task %s%s raised %s, which ends this task alone", task and task.get_name(), whose, told)
         raise ForeignExit(error) from error
 
 

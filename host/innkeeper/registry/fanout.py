@@ -15,8 +15,8 @@ from innkeeper.contract.markers import HookOptions
 from innkeeper.contract.plugin import PluginContext
 from innkeeper.registry.charges import Charge, Charges
 from innkeeper.registry.copies import own
-from innkeeper.registry.described import described
 from innkeeper.registry.foreign import Finished, Foreign, Outcome, Raised, Strays, TimedOut, run_in_thread, settle
+from innkeeper.registry.secrets import Secrets
 
 T = TypeVar("T")
 
@@ -96,7 +96,10 @@ Placed = TypeVar("Placed", bound=_Marked)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What an implementation did instead of answering: it raised, hung, or answered with the wrong kind of thing."""
+    """What an implementation did instead of answering: it raised, hung, or answered with the wrong kind of thing.
+
+    ``reason`` tells no secret; ``error`` is as it was raised.
+    """
 
     plugin: str
     hook: str
@@ -212,14 +215,23 @@ class Fanout:
         for implementation in self._by_hook[hook]:
             try:
                 return take(implementation.call({}))
-            except (Exception, SystemExit) as error:
-                raise HookFailed(charged(implementation, Raised(error), self._rules[hook], self._charges)) from error
+            except (Exception, SystemExit) as error:  # noqa: BLE001 - it is raised as a fault
+                fault = self._charged(implementation, Raised(error), self._rules[hook])
+                raise HookFailed(fault) from self._strays.secrets.kept_from(error)
         raise HookFailed
 
     def charge(self, plugin: str, hook: str, reason: str) -> Fault:
         """Charge an implementation with a fault that shows only beside the answers of others."""
         (implementation,) = (each for each in self._by_hook[hook] if each.plugin == plugin)
-        return _charge(implementation, reason, None, self._rules[hook], self._charges)
+        reason = self._strays.secrets.redacted(reason)
+        return _charge(
+            implementation,
+            reason,
+            None,
+            rule=self._rules[hook],
+            charges=self._charges,
+            secrets=self._strays.secrets,
+        )
 
     async def provide(self, hook: str, arguments: Mapping[str, object], take: Take[T | None]) -> T | None:
         """Ask the one provider there may be; None without one.
@@ -244,36 +256,48 @@ class Fanout:
             if isinstance(outcome, Finished):
                 answers.append((each.plugin, outcome.value))
             else:
-                faults.append(charged(each, outcome, rule, self._charges))
+                faults.append(self._charged(each, outcome, rule))
         return Asked(tuple(answers), tuple(faults))
 
+    def _charged(self, implementation: Implementation, outcome: Outcome[Any], rule: HookRule) -> Fault:
+        return charged(implementation, outcome, rule, self._charges, self._strays.secrets)
 
-def charged(implementation: Implementation, outcome: Outcome[Any], rule: HookRule, charges: Charges) -> Fault:
+
+def charged(
+    implementation: Implementation, outcome: Outcome[Any], rule: HookRule, charges: Charges, secrets: Secrets
+) -> Fault:
     """Make a fault of an outcome, count it and log it, unless whoever asks reports it anyway."""
     error = outcome.error if isinstance(outcome, Raised) else None
-    return _charge(implementation, _reason(outcome, rule.answers), error, rule, charges)
+    reason = _reason(outcome, rule.answers, secrets)
+    return _charge(implementation, reason, error, rule=rule, charges=charges, secrets=secrets)
 
 
 def _charge(
-    implementation: Implementation, reason: str, error: BaseException | None, rule: HookRule, charges: Charges
+    implementation: Implementation,
+    reason: str,
+    error: BaseException | None,
+    *,
+    rule: HookRule,
+    charges: Charges,
+    secrets: Secrets,
 ) -> Fault:
     context = implementation.context
     count = charges.add(Charge(implementation.plugin, implementation.hook, context.tenant or ""))
     if rule.on_fault not in (OnFault.START_FAULT, OnFault.TOLD) and (count <= FIRST_ONES or count % FIRST_ONES**2 == 0):
-        trace = None if error is None or count > 1 or isinstance(error, WrongAnswer) else error
+        trace = None if error is None or count > 1 or isinstance(error, WrongAnswer) else secrets.kept_from(error)
         often = f" ({count} times so far)" if count > 1 else ""
         context.log.warning("%s %s; %s%s", implementation.name, reason, rule.on_fault, often, exc_info=trace)
     return Fault(implementation.plugin, implementation.hook, context.tenant, reason, error)
 
 
-def _reason(outcome: Outcome[Any], expected: str) -> str:
+def _reason(outcome: Outcome[Any], expected: str, secrets: Secrets) -> str:
     match outcome:
         case Finished():
             return "ended by itself"  # what is held must not
         case Raised(WrongAnswer() as wrong):
-            return f"answered {wrong}; expected is {expected}"
+            return f"answered {secrets.redacted(str(wrong))}; expected is {expected}"
         case Raised(error):
-            return f"raised {described(error)}"
+            return f"raised {secrets.described(error)}"
         case TimedOut(deadline, left_behind):
             return f"took longer than {deadline:g} s" + (" and ignores its cancellation" if left_behind else "")
 

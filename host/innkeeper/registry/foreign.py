@@ -80,7 +80,7 @@ class Foreign(Generic[T]):
         self._strays = strays
         self._canceled = False
         self.task: asyncio.Task[None] = asyncio.get_running_loop().create_task(
-            self._run(work, Owner(name, kind or name, strays.steps)), name=name
+            self._run(work, Owner(name, kind or name, strays.steps, strays.secrets)), name=name
         )
         if inspect.iscoroutine(work):
             self.task.add_done_callback(lambda _: work.close())  # it may have been canceled before its first step

@@ -59,7 +59,7 @@ class Holding:
         if self._entered.is_set():
             self._foreign.task.add_done_callback(self._ended)
             return None
-        return charged(self._implementation, self._outcome(self._foreign), _LEAVING, self._charges)
+        return self._charged(self._outcome(self._foreign))
 
     async def leave(self, hurry: asyncio.Event) -> None:
         """Leave the manager; a fault is logged and counted. ``hurry`` may be set to wait no longer than the grace."""
@@ -95,7 +95,11 @@ class Holding:
         if not self._leaving.is_set() and self._foreign is not None:
             self._log(self._foreign.outcome or Raised(asyncio.CancelledError()))
 
+    def _charged(self, outcome: Outcome[None]) -> Fault:
+        return charged(self._implementation, outcome, _LEAVING, self._charges, self._strays.secrets)
+
     def _log(self, outcome: Outcome[None]) -> None:
-        fault = charged(self._implementation, outcome, _LEAVING, self._charges)
+        fault = self._charged(outcome)
         context = self._implementation.context
-        context.log.error("%s, being held or left: %s", self._implementation.name, fault.reason, exc_info=fault.error)
+        error = fault.error and self._strays.secrets.kept_from(fault.error)
+        context.log.error("%s, being held or left: %s", self._implementation.name, fault.reason, exc_info=error)

@@ -19,9 +19,9 @@ from innkeeper.contract.hooks import HOOKS
 from innkeeper.contract.markers import HookOptions
 from innkeeper.registry.checks import Marked, faults_of, faults_of_object, faults_of_traits, find_mark, marked_in
 from innkeeper.registry.config import ConfigType, closed
-from innkeeper.registry.described import described
 from innkeeper.registry.discovery import PluginRecord, Refused
 from innkeeper.registry.foreign import Finished, Outcome, Raised, Strays, TimedOut, run_foreign, run_in_thread
+from innkeeper.registry.secrets import Secrets
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +113,7 @@ async def load_plugins(
     begun: list[tuple[PluginRecord, asyncio.Task[_Imported]]] = []
     async with asyncio.TaskGroup() as imports:
         for record in records:
-            load = functools.partial(_load, manager, record)
+            load = functools.partial(_load, manager, record, strays.secrets)
             task = imports.create_task(_in_thread(record, strays, deadline, load))
             begun.append((record, task))
             await asyncio.wait({task}, timeout=beside)
@@ -128,7 +128,7 @@ async def load_plugins(
         elif isinstance(imported.loaded, LoadedPlugin):
             plugins.append(imported.loaded)
         else:
-            broken.extend(Refused(record, reason) for reason in imported.loaded)
+            broken.extend(Refused(record, strays.secrets.redacted(reason)) for reason in imported.loaded)
         seen[record.name] = imported.plugin
     return LoadedPlugins(tuple(plugins), tuple(broken))
 
@@ -156,13 +156,13 @@ async def _in_thread(record: PluginRecord, strays: Strays, deadline: float, load
         case Finished(imported):
             return imported
         case Raised(error):
-            log.debug("%s cannot be loaded", record, exc_info=error)
-            return _Imported((f"{name} raised {described(error)}",))
+            log.debug("%s cannot be loaded", record, exc_info=strays.secrets.kept_from(error))
+            return _Imported((f"{name} raised {strays.secrets.described(error)}",))
         case TimedOut():
             return _Imported((f"{name} took longer than {deadline:g} s",))
 
 
-def _load(manager: "_Manager", record: PluginRecord) -> _Imported:
+def _load(manager: "_Manager", record: PluginRecord, secrets: Secrets) -> _Imported:
     """Return the plugin, or why it is none."""
     begun = time.perf_counter()
     plugin = EntryPoint(record.name, record.entry_point, record.group).load()
@@ -170,7 +170,7 @@ def _load(manager: "_Manager", record: PluginRecord) -> _Imported:
     try:
         return _Imported(_checked(manager, record, plugin, taken), plugin)
     except Exception as error:  # noqa: BLE001 - looking at a plugin runs code of its own
-        return _Imported((f"it cannot be registered: {described(error)}",), plugin)
+        return _Imported((f"it cannot be registered: {secrets.described(error)}",), plugin)
 
 
 class _Carrier:

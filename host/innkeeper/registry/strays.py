@@ -7,6 +7,7 @@ from typing import Any, final
 
 import anyio
 
+from innkeeper.registry.secrets import Secrets
 from innkeeper.registry.watchdog import Steps
 
 log = logging.getLogger(__name__)
@@ -16,11 +17,13 @@ log = logging.getLogger(__name__)
 class Strays:
     """Foreign code that ignored its cancellation and runs on; each stays listed until it ends.
 
-    One for each host, so that ``steps`` tells which foreign code of the host runs right now. ``rooms`` are the threads
-    that each plugin has left, ``threads`` are not the host's own: no plugin takes those.
+    One for each host, so that ``steps`` tells which foreign code of the host runs right now, and ``secrets`` what must
+    not be written of what it says. ``rooms`` are the threads that each plugin has left, ``threads`` are not the host's
+    own: no plugin takes those.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets | None = None) -> None:
+        self.secrets = secrets or Secrets()
         self._names: dict[asyncio.Future[Any], str] = {}
         self.steps = Steps()
         self.rooms: dict[str, anyio.Semaphore] = {}

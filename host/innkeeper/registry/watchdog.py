@@ -8,11 +8,13 @@ import traceback
 from collections import Counter
 from collections.abc import Coroutine, Generator, Mapping
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from itertools import dropwhile
 from types import CodeType, FrameType, MappingProxyType, TracebackType
 from typing import Any, Final, Self, TypeAlias, TypeVar, final
+
+from innkeeper.registry.secrets import Secrets
 
 log = logging.getLogger(__name__)
 
@@ -34,11 +36,15 @@ class Steps:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """Whose code it is: ``name`` in the log, ``kind`` where slow ones are counted, ``steps`` of its host."""
+    """Whose code it is.
+
+    ``name`` in the log, ``kind`` where slow ones are counted; ``steps`` and ``secrets`` are those of its host.
+    """
 
     name: str
     kind: str
     steps: Steps
+    secrets: Secrets = field(default_factory=Secrets)
 
 
 Step: TypeAlias = tuple[Owner, float]

@@ -196,4 +196,4 @@ def _anchored(settings: Settings, folder: Path) -> Settings:
         values = getattr(settings, table)
         anchored = values.model_copy(update={field: folder / getattr(values, field)})
         settings = settings.model_copy(update={table: anchored})
-    return settings
+    return settings.in_folder(folder)

@@ -11,6 +11,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PrivateAttr,
     SecretStr,
     StrictBool,
     model_validator,
@@ -237,6 +238,19 @@ class Settings(BaseSettings):
     tenants: Annotated[Mapping[Id, TenantSettings], AfterValidator(MappingProxyType)] | None = Field(
         default=None, description="The served agents by tenant id. Default: every registered agent under its own id."
     )
+
+    _folder: Path = PrivateAttr(default_factory=Path)
+
+    @property
+    def folder(self) -> Path:
+        """Where relative paths in the settings begin: the folder of their file."""
+        return self._folder
+
+    def in_folder(self, folder: Path) -> Self:
+        """Return the settings as those of a file in this folder."""
+        settings = self.model_copy()
+        settings._folder = folder  # noqa: SLF001 - a copy of ourselves
+        return settings
 
     @classmethod
     def settings_customise_sources(

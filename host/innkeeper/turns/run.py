@@ -14,7 +14,6 @@ from innkeeper.contract.turn import Outlet, Turn
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome, Runner
 from innkeeper.ports.store import Choice, Ending, TaskView, TurnRecord
-from innkeeper.registry.described import described
 from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
@@ -214,7 +213,8 @@ class Run:
             await self._outlet.close()
         except Exception as error:
             said = "task %s: not everything the agent said could be stored: %r"
-            log.log(logging.ERROR, said, self.record.task_id, error, exc_info=_unforeseen(error))
+            shown = self._means.strays.secrets.kept_from(error)
+            log.log(logging.ERROR, said, self.record.task_id, shown, exc_info=_unforeseen(error) and shown)
             return False
         return True
 
@@ -231,14 +231,15 @@ class Run:
     def _failed(self, why: str, error: Exception) -> Outcome:
         """Log the error under an id, and tell the caller the id."""
         error_id = self._means.world.new_id()
+        secrets = self._means.strays.secrets
         log.error(
             "task %s: %s failed, %s (error %s): %s",
             self.record.task_id,
             self._name,
             why,
             error_id,
-            described(error),
-            exc_info=_unforeseen(error),
+            secrets.described(error),
+            exc_info=_unforeseen(error) and secrets.kept_from(error),
         )
         return failed(f"The agent failed (error {error_id})")
 
