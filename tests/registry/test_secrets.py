@@ -69,40 +69,34 @@ def test_an_error_is_told_without_secrets_however_long_its_words_are(secrets):
 PASSWORD = "".join(("hunt", "er2"))
 
 
-def raised(error: BaseException) -> BaseException:
-    try:
+def throw(error: BaseException, cause: BaseException | None = None) -> None:
+    if cause is None:
         raise error
-    except BaseException as caught:
-        return caught
+    raise error from cause
+
+
+def raised(error: BaseException, cause: BaseException | None = None) -> BaseException:
+    with pytest.raises(type(error)) as caught:
+        throw(error, cause)
+    return caught.value
 
 
 def chained() -> BaseException:
-    try:
-        try:
-            raise KeyError(PASSWORD)
-        except KeyError as first:
-            raise RuntimeError("on top") from first
-    except RuntimeError as last:
-        last.add_note(f"tried {PASSWORD}")
-        return last
+    last = raised(RuntimeError("on top"), raised(KeyError(PASSWORD)))
+    last.add_note(f"tried {PASSWORD}")
+    return last
 
 
 def in_context() -> BaseException:
-    try:
-        try:
-            raise KeyError(PASSWORD)
-        except KeyError:
-            raise RuntimeError("while handling")  # noqa: B904 - that is what is tried
-    except RuntimeError as last:
-        return last
+    last = raised(RuntimeError("while handling"))
+    last.__context__ = raised(KeyError(PASSWORD))
+    return last
 
 
 def no_python() -> BaseException:
-    try:
+    with pytest.raises(SyntaxError) as caught:
         compile(f"'{PASSWORD}", "config", "eval")
-    except SyntaxError as error:
-        return error
-    raise AssertionError
+    return caught.value
 
 
 ERRORS = {

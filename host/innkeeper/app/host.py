@@ -34,6 +34,7 @@ from innkeeper.ports.store import Store
 from innkeeper.registry.assembly import Registry, load_registry
 from innkeeper.registry.foreign import Strays, contain_exits
 from innkeeper.registry.listing import listing
+from innkeeper.registry.loop_reports import keep_from_reports
 from innkeeper.registry.opening import open_tenants
 from innkeeper.registry.secrets import Secrets
 from innkeeper.registry.tenants import Tenant
@@ -82,7 +83,7 @@ class Host:
         self._listen = listen
         self._door = door
         self._resolver = resolver
-        self._secrets = secrets
+        self._secrets = secrets or Secrets()
         self._resources = AsyncExitStack()
         self._store: Store | None = None
         self._engine: Engine | None = None
@@ -135,6 +136,7 @@ class Host:
             StartFault: with ``faults``, found before, and every other that can be found; nothing is left open.
         """
         contain_exits(asyncio.get_running_loop())
+        keep_from_reports(asyncio.get_running_loop(), self._secrets)
         try:
             await self._start([*faults])
         except BaseException:
