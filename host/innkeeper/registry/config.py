@@ -179,6 +179,8 @@ def _reason(detail: ErrorDetails, secrets: Secrets, *, hidden: bool) -> str:
     """Say why; the plugin's own words about a value of the environment may hold it, changed beyond recognition."""
     if hidden and detail["type"] in ("value_error", "assertion_error"):
         return "the plugin refuses the value"
+    if detail["type"] == "union_tag_invalid":  # pydantic's own words tell the value
+        return f"{detail['ctx']['discriminator']} is none of {detail['ctx']['expected_tags']}"
     return secrets.words(detail["ctx"]["error"]) if detail["type"] == "value_error" else detail["msg"]
 
 

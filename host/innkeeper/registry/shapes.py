@@ -9,7 +9,6 @@ from typing import Annotated, Any, Final, Literal, NewType, TypeAlias, TypeVar, 
 
 from pydantic import AliasChoices, AliasPath, BaseModel, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
-from typing_extensions import TypeAliasType, is_typeddict
 
 Annotation: TypeAlias = Any
 Step: TypeAlias = int | str
@@ -23,8 +22,8 @@ class Untold:
 
 def members(annotation: Annotation) -> tuple[Annotation, ...]:
     """Return the types that a value may be of, None left out; ``Annotated`` and names of types are looked through."""
-    if isinstance(annotation, TypeAliasType) or isinstance(_origin(annotation), TypeAliasType):
-        return members(getattr(annotation, "__value__", None) or _origin(annotation).__value__)
+    if aliased := getattr(annotation, "__value__", None) or getattr(_origin(annotation), "__value__", None):
+        return members(aliased)
     if isinstance(annotation, NewType):
         return members(annotation.__supertype__)
     if isinstance(annotation, TypeVar):
@@ -44,7 +43,7 @@ def fields_of(kind: Annotation) -> dict[str, tuple[Annotation, ...]] | None:
     record = _origin(kind) or kind
     fields = getattr(record, "model_fields" if _is_model(record) else "__pydantic_fields__", None)
     if not isinstance(fields, Mapping):
-        if not (is_typeddict(record) or (isinstance(record, type) and dataclasses.is_dataclass(record))):
+        if not (hasattr(record, "__total__") or (isinstance(record, type) and dataclasses.is_dataclass(record))):
             return None
         return {name: (hint,) for name, hint in _hints(record).items()}
     found: dict[str, tuple[Annotation, ...]] = {}
