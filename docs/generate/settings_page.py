@@ -14,10 +14,11 @@ HEAD = """\
 Made of the code by `make docs`.
 
 `innkeeper.toml` in the working directory is read if it is there; `--config FILE` or `INNKEEPER_CONFIG` names another.
-Relative paths in it, those of plugins' tables included, are relative to the file. Each setting below, except those of tenants, is also an environment
-variable, `INNKEEPER_` and its name with `__` for the dot (`INNKEEPER_HOST__DATA_DIR=/srv/data`), which wins; lists are
-written as JSON. Durations are strings with a unit: "250ms", "10s", "5m", "24h", "30d". Whatever is wrong is reported
-at once, each with setting, value and reason, and nothing is served.
+Relative paths in it, those of plugins' tables included, are relative to the file. Each setting below, except those of
+tenants, is also an environment variable, `INNKEEPER_` and its name with `__` for the dot
+(`INNKEEPER_HOST__DATA_DIR=/srv/data`), which wins; lists are written as JSON. Durations are strings with a unit:
+"250ms", "10s", "5m", "24h", "30d". Whatever is wrong is reported at once, each with setting, value and reason, and
+nothing is served.
 
 ```toml
 [host]
