@@ -14,13 +14,12 @@ from innkeeper.app.key_file import follow_key_file
 from innkeeper.app.pages import create_pages
 from innkeeper.app.push import push_from_settings
 from innkeeper.app.web_apps import WebApps
-from innkeeper.contract.agent import Agent, is_executor
 from innkeeper.contract.errors import StartFault
 from innkeeper.contract.message import JSON
 from innkeeper.edge.app import ASGI, EdgeApp, Limits, Receive, Scope, Send, origins_from_urls
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Door
-from innkeeper.edge.executor import runner_from_executor
+from innkeeper.edge.executor import runner_from_agent
 from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
 from innkeeper.edge.push import Push
 from innkeeper.edge.resolving import system_resolver
@@ -29,12 +28,10 @@ from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
 from innkeeper.ports.events import Committed, EventSink
 from innkeeper.ports.resolver import Resolver
-from innkeeper.ports.running import Runner
 from innkeeper.ports.store import Store
 from innkeeper.registry.assembly import Registry, load_registry
 from innkeeper.registry.foreign import Strays, contain_exits
 from innkeeper.registry.listing import listing
-from innkeeper.registry.loop_reports import keep_from_reports
 from innkeeper.registry.opening import open_tenants
 from innkeeper.registry.secrets import Secrets
 from innkeeper.registry.tenants import Tenant
@@ -43,7 +40,6 @@ from innkeeper.settings import Settings
 from innkeeper.store import open_store
 from innkeeper.turns.engine import Engine
 from innkeeper.turns.means import Means
-from innkeeper.turns.runners import runner_from_handler
 
 
 class Host:
@@ -135,8 +131,7 @@ class Host:
         Raises:
             StartFault: with ``faults``, found before, and every other that can be found; nothing is left open.
         """
-        contain_exits(asyncio.get_running_loop())
-        keep_from_reports(asyncio.get_running_loop(), self._secrets)
+        contain_exits(asyncio.get_running_loop(), self._secrets)
         try:
             await self._start([*faults])
         except BaseException:
@@ -260,7 +255,7 @@ class Host:
         return Engine(
             means,
             tenants,
-            _runner_for,
+            runner_from_agent,
             max_attempts=turns.max_attempts,
             max_concurrent_turns=turns.max_concurrent_turns,
         )
@@ -297,7 +292,3 @@ def _collected(faults: list[str]) -> Iterator[None]:
         yield
     except StartFault as fault:
         faults += fault.faults
-
-
-def _runner_for(agent: Agent) -> Runner:
-    return runner_from_executor(agent) if is_executor(agent.handler) else runner_from_handler(agent)

@@ -12,6 +12,7 @@ from innkeeper.edge.wire import part_from_proto, state_from_proto
 from innkeeper.ports.events import SETTLED, ArtifactPiece, State
 from innkeeper.ports.running import Outcome, Runner, RunOutlet
 from innkeeper.turns.outlet import DEAF_SECONDS
+from innkeeper.turns.runners import runner_from_handler
 
 if TYPE_CHECKING:
     from innkeeper.edge.sdk_agents import Event
@@ -19,6 +20,11 @@ if TYPE_CHECKING:
 UNSETTLED: Final = Outcome(
     State.FAILED, (Part(text="The agent ended without a final status", media_type="text/plain"),)
 )
+
+
+def runner_from_agent(agent: Agent) -> Runner:
+    """Make an agent runnable, whatever its handler is."""
+    return runner_from_executor(agent) if is_executor(agent.handler) else runner_from_handler(agent)
 
 
 def runner_from_executor(agent: Agent) -> Runner:

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 from innkeeper.registry.described import described
 from innkeeper.registry.host_tasks import host_tasks
+from innkeeper.registry.loop_reports import keep_from_reports
+from innkeeper.registry.secrets import Secrets
 from innkeeper.registry.watchdog import Owner, Stepped, current_owner
 
 log = logging.getLogger(__name__)
@@ -22,14 +24,17 @@ class ForeignExit(RuntimeError):
         super().__init__(f"foreign code raised {described(error, longest=None)}")
 
 
-def contain_exits(loop: asyncio.AbstractEventLoop) -> None:
+def contain_exits(loop: asyncio.AbstractEventLoop, secrets: Secrets | None = None) -> None:
     """Keep a ``SystemExit`` or ``KeyboardInterrupt`` in a task from ending the event loop.
 
     Every task made from now on ends with ``ForeignExit`` instead, and is a ``HostTask`` unless the loop has a task
     factory of its own. What is running already may still end the loop: the main task among it. A task that foreign code
     makes belongs to the same owner as that code. Callbacks (``call_soon`` and its like) are no tasks: their exits end a
-    loop that does not see to it itself, as that of ``run_process`` does.
+    loop that does not see to it itself, as that of ``run_process`` does. What the loop reports of tasks that nobody
+    waits for is without the ``secrets``.
     """
+    if secrets is not None:
+        keep_from_reports(loop, secrets)
     former = loop.get_task_factory()
     start: Callable[..., asyncio.Future[Any]] = former or host_tasks()
 
