@@ -52,7 +52,9 @@ def plugin_command(
         contexts = Contexts(settings, environ, clients, data, strays.secrets)
         context = dataclasses.replace(_context(contexts, plugin, None), tenants=_on_demand(contexts, plugin, settings))
         try:
-            commands = Hooks(implementations_at((plugin,), {plugin.name: context}), strays, Charges()).cli()
+            commands = Hooks(
+                implementations_at((plugin,), {plugin.name: context}), strays, Charges(strays.secrets)
+            ).cli()
         except HookFailed as failed:
             raise StartFault(*map(str, failed.faults)) from failed
         yield commands

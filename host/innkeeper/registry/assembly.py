@@ -83,7 +83,8 @@ async def load_registry(
         StartFault: one line for each thing that is wrong, all of them at once; with ``on_broken_plugin`` "quarantine"
             only for what is no plugin's fault.
     """
-    strays, charges = strays or Strays(), Charges()
+    strays = strays or Strays()
+    charges = Charges(strays.secrets)
     blames = Blames(quarantine=settings.host.on_broken_plugin == "quarantine", secrets=strays.secrets)
     contexts = Contexts(settings, surroundings.environ, surroundings.clients, surroundings.data, strays.secrets)
     remember_references(settings, surroundings.environ, strays.secrets)

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import final
 
+from innkeeper.registry.secrets import Secrets
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Charge:
@@ -18,9 +20,10 @@ class Charge:
 
 @final
 class Charges:
-    """Counts faults of hooks since the host started."""
+    """Counts faults of hooks since the host started; ``secrets`` are kept out of what is told of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, secrets: Secrets | None = None) -> None:
+        self.secrets = secrets or Secrets()
         self._counts: Counter[Charge] = Counter()
 
     def add(self, charge: Charge) -> int:

@@ -216,22 +216,14 @@ class Fanout:
             try:
                 return take(implementation.call({}))
             except (Exception, SystemExit) as error:  # noqa: BLE001 - it is raised as a fault
-                fault = self._charged(implementation, Raised(error), self._rules[hook])
-                raise HookFailed(fault) from self._strays.secrets.kept_from(error)
+                fault = charged(implementation, Raised(error), self._rules[hook], self._charges)
+                raise HookFailed(fault) from self._charges.secrets.kept_from(error)
         raise HookFailed
 
     def charge(self, plugin: str, hook: str, reason: str) -> Fault:
         """Charge an implementation with a fault that shows only beside the answers of others."""
         (implementation,) = (each for each in self._by_hook[hook] if each.plugin == plugin)
-        reason = self._strays.secrets.redacted(reason)
-        return _charge(
-            implementation,
-            reason,
-            None,
-            rule=self._rules[hook],
-            charges=self._charges,
-            secrets=self._strays.secrets,
-        )
+        return _charge(implementation, self._charges.secrets.redacted(reason), None, self._rules[hook], self._charges)
 
     async def provide(self, hook: str, arguments: Mapping[str, object], take: Take[T | None]) -> T | None:
         """Ask the one provider there may be; None without one.
@@ -256,35 +248,25 @@ class Fanout:
             if isinstance(outcome, Finished):
                 answers.append((each.plugin, outcome.value))
             else:
-                faults.append(self._charged(each, outcome, rule))
+                faults.append(charged(each, outcome, rule, self._charges))
         return Asked(tuple(answers), tuple(faults))
 
-    def _charged(self, implementation: Implementation, outcome: Outcome[Any], rule: HookRule) -> Fault:
-        return charged(implementation, outcome, rule, self._charges, self._strays.secrets)
 
-
-def charged(
-    implementation: Implementation, outcome: Outcome[Any], rule: HookRule, charges: Charges, secrets: Secrets
-) -> Fault:
+def charged(implementation: Implementation, outcome: Outcome[Any], rule: HookRule, charges: Charges) -> Fault:
     """Make a fault of an outcome, count it and log it, unless whoever asks reports it anyway."""
     error = outcome.error if isinstance(outcome, Raised) else None
-    reason = _reason(outcome, rule.answers, secrets)
-    return _charge(implementation, reason, error, rule=rule, charges=charges, secrets=secrets)
+    return _charge(implementation, _reason(outcome, rule.answers, charges.secrets), error, rule, charges)
 
 
 def _charge(
-    implementation: Implementation,
-    reason: str,
-    error: BaseException | None,
-    *,
-    rule: HookRule,
-    charges: Charges,
-    secrets: Secrets,
+    implementation: Implementation, reason: str, error: BaseException | None, rule: HookRule, charges: Charges
 ) -> Fault:
     context = implementation.context
     count = charges.add(Charge(implementation.plugin, implementation.hook, context.tenant or ""))
     if rule.on_fault not in (OnFault.START_FAULT, OnFault.TOLD) and (count <= FIRST_ONES or count % FIRST_ONES**2 == 0):
-        trace = None if error is None or count > 1 or isinstance(error, WrongAnswer) else secrets.kept_from(error)
+        trace = (
+            None if error is None or count > 1 or isinstance(error, WrongAnswer) else charges.secrets.kept_from(error)
+        )
         often = f" ({count} times so far)" if count > 1 else ""
         context.log.warning("%s %s; %s%s", implementation.name, reason, rule.on_fault, often, exc_info=trace)
     return Fault(implementation.plugin, implementation.hook, context.tenant, reason, error)

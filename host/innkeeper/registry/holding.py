@@ -96,10 +96,10 @@ class Holding:
             self._log(self._foreign.outcome or Raised(asyncio.CancelledError()))
 
     def _charged(self, outcome: Outcome[None]) -> Fault:
-        return charged(self._implementation, outcome, _LEAVING, self._charges, self._strays.secrets)
+        return charged(self._implementation, outcome, _LEAVING, self._charges)
 
     def _log(self, outcome: Outcome[None]) -> None:
         fault = self._charged(outcome)
         context = self._implementation.context
-        error = fault.error and self._strays.secrets.kept_from(fault.error)
+        error = fault.error and self._charges.secrets.kept_from(fault.error)
         context.log.error("%s, being held or left: %s", self._implementation.name, fault.reason, exc_info=error)
