@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 from innkeeper.contract.agent import Agent, Answer, Handler, Provider, Skill
 from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import BadArguments, InnkeeperError, PluginFailed, StartFault, TurnOver, Unavailable
+from innkeeper.contract.extension import Extension
 from innkeeper.contract.markers import hookimpl
 from innkeeper.contract.message import ABSENT, JSON, Message, Part
 from innkeeper.contract.plugin import PluginContext, UnknownTenant
@@ -41,6 +42,7 @@ __all__ = [
     "ConstraintFailed",
     "Database",
     "DatabaseError",
+    "Extension",
     "Handler",
     "InnkeeperError",
     "Message",

@@ -164,7 +164,7 @@ def test_a_preset_has_an_id_that_callers_can_name(preset_id: str) -> None:
 
 
 def test_presets_have_ids_of_their_own_and_options_that_nobody_changes() -> None:
-    with pytest.raises(ValueError, match="two presets with the id 'a'"):
+    with pytest.raises(ValueError, match="presets has 'a' twice"):
         Agent("t", tells, presets=[Preset("a"), Preset("a")])
     with pytest.raises(TypeError, match="Preset objects only"):
         Agent("t", tells, presets=["brief"])

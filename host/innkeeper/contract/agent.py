@@ -4,8 +4,9 @@ import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
 from datetime import timedelta
-from typing import Any, Literal, Protocol, TypeAlias, TypeGuard
+from typing import Any, Literal, Protocol, TypeAlias, TypeGuard, TypeVar
 
+from innkeeper.contract.extension import Extension
 from innkeeper.contract.message import Part
 from innkeeper.contract.names import ID_GRAMMAR, ID_PATTERN
 from innkeeper.contract.preset import Preset
@@ -16,6 +17,9 @@ Answer: TypeAlias = str | Part | Sequence[Part] | Ask | None
 
 Handler: TypeAlias = Callable[[Turn], Awaitable[Answer]] | Callable[[Turn], AsyncIterator[str | Part]]
 """A coroutine function that answers, or an async generator that streams text and parts."""
+
+
+T = TypeVar("T")
 
 
 class Executor(Protocol):
@@ -73,6 +77,7 @@ class Agent:
     ``turn_timeout``: how long one attempt may take; None takes the host's.
     ``steers``: whether messages to a running task are for its turn, which asks for them, and not for the next.
     ``presets``: the ways of working of which the first message of a session may pick one.
+    ``extensions``: the extensions of the protocol that the agent knows.
 
     Raises:
         ValueError: the id does not fit the grammar of ``ID_PATTERN``, or a field is out of range.
@@ -98,6 +103,7 @@ class Agent:
     provider: Provider | None = None
     documentation_url: str | None = None
     icon_url: str | None = None
+    extensions: tuple[Extension, ...] = ()
 
     def __post_init__(self) -> None:
         if not isinstance(self.id, str) or not ID_PATTERN.fullmatch(self.id):
@@ -113,7 +119,8 @@ class Agent:
             raise ValueError(f"Agent {self.id!r}: session_scope is 'context' or 'caller', not {self.session_scope!r}")
         if self.turn_timeout is not None and self.turn_timeout <= timedelta(0):
             raise ValueError(f"Agent {self.id!r}: turn_timeout must be longer than zero, not {self.turn_timeout}")
-        object.__setattr__(self, "presets", _presets(self.id, self.presets))
+        object.__setattr__(self, "presets", self._distinct("presets", Preset, lambda preset: preset.id))
+        object.__setattr__(self, "extensions", self._distinct("extensions", Extension, lambda each: each.uri))
         object.__setattr__(self, "name", self.name or self.id)
         object.__setattr__(self, "description", self.description or _first_paragraph(self.handler) or self.name)
         object.__setattr__(self, "input_modes", _strings("input_modes", self.input_modes))
@@ -124,6 +131,16 @@ class Agent:
         object.__setattr__(self, "skills", skills or (Skill(self.id, name=self.name, description=self.description),))
         if self.resumable is None:
             object.__setattr__(self, "resumable", not is_executor(self.handler))
+
+    def _distinct(self, field: str, kind: type[T], key: Callable[[T], str]) -> tuple[T, ...]:
+        """Return the entries of a field, each of its kind and under a key of its own."""
+        entries = tuple(getattr(self, field))
+        if not all(isinstance(entry, kind) for entry in entries):
+            raise TypeError(f"Agent {self.id!r}: {field} holds {kind.__name__} objects only, not {entries!r}")
+        keys = list(map(key, entries))
+        if twice := sorted({each for each in keys if keys.count(each) > 1}):
+            raise ValueError(f"Agent {self.id!r}: {field} has {twice[0]!r} twice")
+        return entries
 
 
 def is_streaming(handler: object) -> TypeGuard[Callable[[Turn], AsyncGenerator[str | Part]]]:
@@ -141,16 +158,6 @@ def is_executor(handler: object) -> TypeGuard[Executor]:
     return not isinstance(handler, type) and all(
         inspect.iscoroutinefunction(getattr(handler, name, None)) for name in ("execute", "cancel")
     )
-
-
-def _presets(agent_id: str, presets: Sequence[Preset]) -> tuple[Preset, ...]:
-    presets = tuple(presets)
-    if not all(isinstance(preset, Preset) for preset in presets):
-        raise TypeError(f"Agent {agent_id!r}: presets holds Preset objects only, not {presets!r}")
-    ids = [preset.id for preset in presets]
-    if twice := sorted({each for each in ids if ids.count(each) > 1}):
-        raise ValueError(f"Agent {agent_id!r}: two presets with the id {twice[0]!r}")
-    return presets
 
 
 def _first_paragraph(handler: object) -> str:

@@ -83,6 +83,13 @@ class UnsupportedOperation(Answerable):
     default = "This operation is not supported"
 
 
+class ExtensionRequired(Answerable):
+    """The request does not ask for an extension that the agent cannot do without; the message names it."""
+
+    code, status, grpc_status, reason = -32008, 400, "FAILED_PRECONDITION", "EXTENSION_SUPPORT_REQUIRED"
+    default = "An extension is required"
+
+
 class VersionNotSupported(Answerable):
     """A protocol version that is not served."""
 

@@ -60,6 +60,10 @@ class Outlet(Protocol):
         """Do something once."""
         ...
 
+    def activate_extension(self, uri: str) -> None:
+        """Note that the turn follows an extension."""
+        ...
+
     async def claim_steering(self) -> tuple[Message, ...]:
         """Take the messages that wait for the task."""
         ...
@@ -81,6 +85,7 @@ class Turn:
     of the tenant's plugins, and ``await turn.capabilities()`` is what these add to a prompt, joined by blank lines.
     ``preset`` is the one of the agent's that the caller picked with the first message of the session, ``model`` and
     ``provider`` what the caller last chose in it; None where nothing was chosen. Pairing these two is the agent's.
+    ``requested_extensions`` are the URIs of those of the agent's extensions that the caller asked for.
     """
 
     message: Message
@@ -99,6 +104,7 @@ class Turn:
     preset: Preset | None = None
     model: str | None = None
     provider: str | None = None
+    requested_extensions: tuple[str, ...] = ()
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -154,6 +160,19 @@ class Turn:
         """
         _require("the key of a step", key, str)
         return await self.outlet.step(key, fn)
+
+    def activate_extension(self, uri: str) -> None:
+        """Say that the turn follows an extension that the caller asked for.
+
+        A caller that waits for the task to settle is told, by the header ``A2A-Extensions``; one that streams has its
+        headers by then.
+
+        Raises:
+            ValueError: the caller did not ask for it, or the agent does not know it.
+        """
+        if uri not in self.requested_extensions:
+            raise ValueError(f"extension {uri!r} was not asked for, or is none of the agent's")
+        self.outlet.activate_extension(uri)
 
     async def claim_steering(self) -> tuple[Message, ...]:
         """Take what was sent to the task while this turn runs, oldest first; for an agent that ``steers``.

@@ -1,13 +1,13 @@
 """From what came of an operation to the answer of a request, whatever the binding."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from innkeeper.contract.errors import Answerable, Unavailable
 from innkeeper.edge import sse
 from innkeeper.edge.faults import NewId, answerable
-from innkeeper.edge.http import ClientGone, Exchange, Limits, Refusal, Reply, unavailable
+from innkeeper.edge.http import ClientGone, Exchange, Limits, RawHeaders, Refusal, Reply, unavailable
 from innkeeper.edge.service import Stream
 
 
@@ -38,8 +38,8 @@ class Answers:
     limits: Limits
     new_id: NewId
 
-    async def give(self, exchange: Exchange, form: Form, result: bytes | Stream) -> None:
-        """Send a result, or the events of a stream until it ends.
+    async def give(self, exchange: Exchange, form: Form, result: bytes | Stream, headers: RawHeaders) -> None:
+        """Send a result, with ``headers``, or the events of a stream until it ends.
 
         Raises:
             Unavailable: the stream ended before its first event.
@@ -47,7 +47,8 @@ class Answers:
         if isinstance(result, Stream):
             await sse.answer(exchange, result, self.limits, event=form.event, failure=self._failure(form))
         else:
-            await exchange.reply(form.result(result))
+            reply = form.result(result)
+            await exchange.reply(replace(reply, headers=reply.headers + headers) if headers else reply)
 
     async def refuse(self, exchange: Exchange, form: Form, error: Exception) -> None:
         """Send an error. Call it where ``error`` is being handled.

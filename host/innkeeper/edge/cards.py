@@ -1,7 +1,7 @@
 """Agent cards: built once, signed once, served as the same bytes each time (A2A v1.0 §4.4, §8)."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any, Final, final
@@ -15,6 +15,8 @@ from google.protobuf import json_format
 
 from innkeeper.contract.agent import Agent, Skill
 from innkeeper.contract.errors import StartFault
+from innkeeper.contract.extension import Extension
+from innkeeper.contract.json_values import plain
 from innkeeper.edge.keys import SigningKeys
 from innkeeper.edge.wire.bodies import json_bytes
 
@@ -163,7 +165,7 @@ def tenant_card(agent: Agent, interfaces: Sequence[a2a_pb2.AgentInterface]) -> a
         description=agent.description,
         version=agent.version,
         supported_interfaces=interfaces,
-        capabilities=_capabilities(streaming=agent.streaming),
+        capabilities=_capabilities(streaming=agent.streaming, extensions=map(_extension, agent.extensions)),
         default_input_modes=agent.input_modes,
         default_output_modes=agent.output_modes,
         skills=[_skill(skill) for skill in agent.skills],
@@ -226,8 +228,17 @@ def _interface(url: str, binding: str, tenant_id: str = "") -> a2a_pb2.AgentInte
     )
 
 
-def _capabilities(*, streaming: bool) -> a2a_pb2.AgentCapabilities:
-    return a2a_pb2.AgentCapabilities(streaming=streaming, push_notifications=False, extended_agent_card=True)
+def _capabilities(*, streaming: bool, extensions: Iterable[a2a_pb2.AgentExtension] = ()) -> a2a_pb2.AgentCapabilities:
+    return a2a_pb2.AgentCapabilities(
+        streaming=streaming, push_notifications=False, extended_agent_card=True, extensions=extensions
+    )
+
+
+def _extension(extension: Extension) -> a2a_pb2.AgentExtension:
+    card = a2a_pb2.AgentExtension(uri=extension.uri, description=extension.description, required=extension.required)
+    if extension.params:
+        card.params.update(plain(extension.params))
+    return card
 
 
 def _skill(skill: Skill) -> a2a_pb2.AgentSkill:

@@ -4,14 +4,17 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from google.protobuf.message import Message
+
 from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest, MethodNotFound
 from innkeeper.contract.message import JSON
 from innkeeper.edge.answers import Answers, error_info
 from innkeeper.edge.door import Admission
+from innkeeper.edge.extensions import activated_header, extensions_from_header
 from innkeeper.edge.faults import NewId
 from innkeeper.edge.http import Exchange, Limits, Reply
-from innkeeper.edge.methods import METHODS, request_from_params
-from innkeeper.edge.service import Call, Service, Stream
+from innkeeper.edge.methods import METHODS, Method, request_from_params
+from innkeeper.edge.service import Call, Service
 from innkeeper.edge.strict_json import json_from_bytes
 from innkeeper.edge.versions import check_version
 
@@ -79,18 +82,19 @@ class JsonRpc:
         try:
             request = _object(json_from_bytes(body))
             envelope = Envelope(_id(request))
-            method, params = _method_and_params(request)
+            name, params = _method_and_params(request)
             if "id" not in request:
                 await exchange.reply(Reply(204))  # a notification: nobody could be told what came of it
                 return
-            result = await self._result(exchange, admission, path_tenant, method, params)
-            await self._answers.give(exchange, envelope, result)
+            method, call, message = self._asked(exchange, admission, path_tenant, name, params)
+            result = await method.operation(self._service, call, message)
+            await self._answers.give(exchange, envelope, result, activated_header(call.activated))
         except Exception as error:  # noqa: BLE001 - every error has an answer
             await self._answers.refuse(exchange, envelope, error)
 
-    async def _result(
+    def _asked(
         self, exchange: Exchange, admission: Admission, path_tenant: str | None, name: str, params: JSON
-    ) -> bytes | Stream:
+    ) -> tuple[Method, Call, Message]:
         if not isinstance(params, Mapping):
             raise InvalidParams("params must be an object")
         tenant = admission.tenant(self._tenant_id(params, path_tenant), self._service.find_tenant)
@@ -98,8 +102,9 @@ class JsonRpc:
         method = METHODS.get(name)
         if method is None:
             raise MethodNotFound
-        call = Call(tenant, admission.caller, by_path=path_tenant is not None)
-        return await method.operation(self._service, call, request_from_params(method, params))
+        asked = extensions_from_header(exchange)
+        call = Call(tenant, admission.caller, by_path=path_tenant is not None, extensions=asked)
+        return method, call, request_from_params(method, params)
 
     def _tenant_id(self, params: Mapping[str, JSON], path_tenant: str | None) -> str:
         named = params.get("tenant")

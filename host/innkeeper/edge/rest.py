@@ -10,6 +10,7 @@ from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest
 from innkeeper.contract.message import JSON
 from innkeeper.edge.answers import Answers, error_info
 from innkeeper.edge.door import Admission
+from innkeeper.edge.extensions import activated_header, extensions_from_header
 from innkeeper.edge.faults import NewId
 from innkeeper.edge.http import Exchange, Limits, Reply, status_json
 from innkeeper.edge.methods import METHODS, request_from_params
@@ -105,15 +106,16 @@ class Rest:
         name = route.methods[exchange.method]
         method = METHODS[name]
         try:
-            call = Call(admission.tenant(tenant_id, self._service.find_tenant), admission.caller, by_path=True)
+            tenant = admission.tenant(tenant_id, self._service.find_tenant)
             check_version(exchange, self._unversioned)
+            call = Call(tenant, admission.caller, by_path=True, extensions=extensions_from_header(exchange))
             if exchange.method == "POST":
                 params = await self._body(exchange, may_be_empty=name in SAID_BY_PATH)
             else:
                 params = params_from_query(exchange.query, method.request)
             whole = _with_path(params, {"tenant": tenant_id, **route.params})
             result = await method.operation(self._service, call, request_from_params(method, whole))
-            await self._answers.give(exchange, self._form, result)
+            await self._answers.give(exchange, self._form, result, activated_header(call.activated))
         except Exception as error:  # noqa: BLE001 - every error has an answer
             await self._answers.refuse(exchange, self._form, error)
 

@@ -1,6 +1,6 @@
 """The operations of A2A (v1.0 §3.1) for one verified caller at one tenant, whatever binding they came by."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Final, Self
 
@@ -11,6 +11,7 @@ from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import InvalidParams, PushNotSupported, TaskNotFound, UnsupportedOperation
 from innkeeper.edge import pages
 from innkeeper.edge.cards import Cards
+from innkeeper.edge.extensions import require_extensions
 from innkeeper.edge.push import Push
 from innkeeper.edge.wire import Incoming, fold_artifacts, incoming_from_request, list_json, task_json
 from innkeeper.ports.events import TERMINAL, Committed, State
@@ -27,11 +28,16 @@ FEW_PIECES: Final = 256
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """Who calls whom. ``by_path``: the path named the tenant, so that the answer may leave it out."""
+    """Who calls whom. ``by_path``: the path named the tenant, so that the answer may leave it out.
+
+    ``extensions`` are those that the request asks for, ``activated`` those that it turns out to have got.
+    """
 
     tenant: Tenant
     caller: Caller
     by_path: bool
+    extensions: tuple[str, ...] = ()
+    activated: dict[str, None] = field(default_factory=dict)
 
 
 class Stream:
@@ -87,8 +93,9 @@ class Service:
 
     async def send(self, call: Call, request: pb.SendMessageRequest) -> bytes:
         """Take a message; answer when its task has settled, or at once if the caller asked for that (§3.1.1)."""
+        require_extensions(call.tenant.agent, call.extensions)
         incoming = incoming_from_request(request)
-        submission = _submission(incoming, await self._inline_push(call, request, may_lack=False))
+        submission = _submission(call, incoming, await self._inline_push(call, request, may_lack=False))
         admitted = await self._engine.submit(call.tenant, call.caller, submission)
         if not incoming.return_immediately:
             await self._engine.until_settled(admitted.task.id)
@@ -101,8 +108,9 @@ class Service:
         A message that was taken before, and one to a task that has events already, starts with a snapshot.
         """
         _require_streaming(call)
+        require_extensions(call.tenant.agent, call.extensions)
         incoming = incoming_from_request(request)
-        submission = _submission(incoming, await self._inline_push(call, request, may_lack=True))
+        submission = _submission(call, incoming, await self._inline_push(call, request, may_lack=True))
         admitted, watch = await self._engine.submit_and_watch(call.tenant, call.caller, submission)
         if watch.from_start:
             return Stream(admitted.task.id, watch)
@@ -207,7 +215,7 @@ class Service:
         return Committed(task_id, view.task.seq, b'{"task":%b}' % task_json(view), view.task.state)
 
 
-def _submission(incoming: Incoming, push: PushConfig | None) -> Submission:
+def _submission(call: Call, incoming: Incoming, push: PushConfig | None) -> Submission:
     return Submission(
         message_id=incoming.message_id,
         digest=incoming.digest,
@@ -216,6 +224,8 @@ def _submission(incoming: Incoming, push: PushConfig | None) -> Submission:
         context_id=incoming.context_id,
         metadata=incoming.metadata,
         push=push,
+        extensions=call.extensions,
+        activated=lambda uri: call.activated.update({uri: None}),
     )
 
 

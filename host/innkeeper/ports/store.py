@@ -64,6 +64,7 @@ class TurnRecord:
     message: bytes
     message_at_us: int
     metadata: Mapping[str, JSON]
+    extensions: tuple[str, ...] = ()
     attempt: int = 0
     gated: bool = False
     running: bool = False
@@ -102,6 +103,7 @@ class Admission:
     submitted: Callable[[str, str], Event]
     accepted: Event
     metadata: Mapping[str, JSON] = field(default_factory=dict)
+    extensions: tuple[str, ...] = ()
     session_per_context: bool = True
     idempotent: bool = True
     queue_per_session: int = 32

@@ -49,6 +49,7 @@ def admit(connection: sqlite3.Connection, admission: Admission) -> Written[Admit
         message=admission.message,
         at_us=admission.at_us,
         metadata=admission.metadata,
+        extensions=admission.extensions,
     )
     if not target.opened:
         apply_status(connection, logged, event, turn=turn.id)
@@ -165,17 +166,19 @@ def add_turn(
     message: bytes,
     at_us: int,
     metadata: Mapping[str, JSON],
+    extensions: tuple[str, ...] = (),
 ) -> TurnRecord:
     """Queue a turn of the task for a message, which becomes the next of its history."""
     turn_id, ordinal = connection.execute(
-        "INSERT INTO turns (task, session, ordinal, caller, metadata)"
+        "INSERT INTO turns (task, session, ordinal, caller, metadata, extensions)"
         " VALUES (:task, :session, 1 + coalesce((SELECT max(ordinal) FROM turns WHERE task = :task), 0), :caller,"
-        " :metadata) RETURNING id, ordinal",
+        " :metadata, :extensions) RETURNING id, ordinal",
         {
             "task": target.task,
             "session": target.session,
             "caller": text_from_caller(caller),
             "metadata": text_from_object(metadata),
+            "extensions": " ".join(extensions),
         },
     ).fetchone()
     add_message(connection, target.task, turn_id, role="user", message_id=message_id, body=message, at_us=at_us)
@@ -190,4 +193,5 @@ def add_turn(
         message=message,
         message_at_us=at_us,
         metadata=metadata,
+        extensions=extensions,
     )

@@ -22,7 +22,7 @@ def task_from_row(row: Row) -> TaskRecord:
 def turn_from_row(row: Row) -> TurnRecord:
     """Read a row of ``unfinished_turns``."""
     (turn_id, tenant, caller, session_id, task_id, context_id, ordinal, body, at_us) = row[:9]
-    metadata, attempt, gated, state = row[9:]
+    metadata, extensions, attempt, gated, state = row[9:]
     return TurnRecord(
         id=turn_id,
         tenant=tenant,
@@ -34,6 +34,7 @@ def turn_from_row(row: Row) -> TurnRecord:
         message=body,
         message_at_us=at_us,
         metadata=json.loads(metadata),
+        extensions=tuple(extensions.split()),
         attempt=attempt,
         gated=bool(gated),
         running=state == "running",

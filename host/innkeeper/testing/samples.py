@@ -53,6 +53,9 @@ class Silence:
         result = fn()
         return cast("T", await result if inspect.isawaitable(result) else result)
 
+    def activate_extension(self, uri: str) -> None:
+        """Drop it."""
+
     async def claim_steering(self) -> tuple[Message, ...]:
         """Take nothing: nobody sends anything."""
         return ()

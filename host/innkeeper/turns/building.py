@@ -37,4 +37,5 @@ def build_turn(
         preset=next((preset for preset in tenant.agent.presets if preset.id == choice.preset), None),
         model=choice.model or None,
         provider=choice.provider or None,
+        requested_extensions=record.extensions,
     )

@@ -27,7 +27,7 @@ from innkeeper.turns.plugins import turn_event
 from innkeeper.turns.run import Run
 from innkeeper.turns.session import EVERY_TURN, TurnSession
 from innkeeper.turns.steering import Waiting
-from innkeeper.turns.submission import Submission, admission_from_submission
+from innkeeper.turns.submission import Submission, admission_from_submission, nobody
 
 log = logging.getLogger(__name__)
 
@@ -64,6 +64,7 @@ class Engine:
         self._bus = Bus(means.store.events_after)
         self._live: dict[str, _Live] = {}
         self._runs: dict[int, Run] = {}
+        self._activated: dict[int, Callable[[str], None]] = {}
         self._arriving: dict[str, int] = dict.fromkeys(tenants, 0)
         self._tasks: TaskGroup | None = None
         self._idle = asyncio.Event()
@@ -136,9 +137,8 @@ class Engine:
             Unavailable: the host is stopping, too many turns wait, or the message cannot be stored.
             TaskNotFound, UnsupportedOperation, InvalidParams: as ``Store.admit`` says.
         """
-        return await self._admit(
-            tenant, admission_from_submission(self._means, tenant, caller, submission), self._accepted
-        )
+        admission = admission_from_submission(self._means, tenant, caller, submission)
+        return await self._admit(tenant, admission, partial(self._accepted, submission))
 
     async def submit_and_watch(self, tenant: Tenant, caller: Caller, submission: Submission) -> tuple[Admitted, Watch]:
         """Accept a message and watch its task; no event of the new turn is missed. Raises what ``submit`` raises."""
@@ -148,7 +148,7 @@ class Engine:
         def accepted(admitted: Admitted) -> None:
             if admitted.task.id != admission.new_task_id:
                 watches.append(self._bus.watch(admitted.task.id))
-            self._accepted(admitted)
+            self._accepted(submission, admitted)
 
         try:
             admitted = await self._admit(tenant, admission, accepted)
@@ -229,8 +229,10 @@ class Engine:
         finally:
             self._arriving[tenant.id] -= 1
 
-    def _accepted(self, admitted: Admitted) -> None:
+    def _accepted(self, submission: Submission, admitted: Admitted) -> None:
         if admitted.turn is not None:
+            if admitted.turn.extensions:
+                self._activated[admitted.turn.id] = submission.activated
             self._accept(admitted.turn)
 
     def _accept(self, turn: TurnRecord) -> None:
@@ -247,6 +249,7 @@ class Engine:
                 turn,
                 stuck=self._bus.refuse,
                 waiting=self._waiting_behind(turn),
+                activated=self._activated.get(turn.id, nobody),
             )
             self._runs[turn.id] = run
             self._idle.clear()
@@ -279,6 +282,7 @@ class Engine:
                 self._idle.set()
 
     def _ended(self, turn: TurnRecord) -> None:
+        self._activated.pop(turn.id, None)
         live = self._live[turn.task_id]
         live.turns -= 1
         if not live.turns:

@@ -24,6 +24,10 @@ class Mute:
         """Refuse."""
         raise GateSpoke
 
+    def activate_extension(self, uri: str) -> None:
+        """Refuse."""
+        raise GateSpoke
+
     async def claim_steering(self) -> tuple[Message, ...]:
         """Refuse."""
         raise GateSpoke

@@ -38,13 +38,23 @@ class TurnOutlet:
     timed out meanwhile, the outlet is shut and drops what an agent that does not stop still says.
     """
 
-    def __init__(self, means: Means, turn: TurnRecord, *, attempt: int, speaker: str, waiting: Waiting | None) -> None:
+    def __init__(
+        self,
+        means: Means,
+        turn: TurnRecord,
+        *,
+        attempt: int,
+        speaker: str,
+        waiting: Waiting | None,
+        activated: Callable[[str], None],
+    ) -> None:
         self._store = means.store
         self._codec = means.codec
         self._world = means.world
         self._turn = turn
         self._attempt = attempt
         self._speaker = speaker
+        self._activated = activated
         self._names = Names(turn)
         self._count = 0
         self._begun: set[str] = set()
@@ -100,6 +110,10 @@ class TurnOutlet:
     async def step(self, key: str, fn: Callable[[], Awaitable[T] | T]) -> T:
         """Do something once, however often the turn is run."""
         return await self._steps.once(key, fn)
+
+    def activate_extension(self, uri: str) -> None:
+        """Tell whoever waits for the task."""
+        self._activated(uri)
 
     async def claim_steering(self) -> tuple[Message, ...]:
         """Take what waits for the task."""

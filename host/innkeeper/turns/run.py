@@ -26,6 +26,7 @@ from innkeeper.turns.overrides import OverrideRefused, Overrides, overrides_from
 from innkeeper.turns.patience import Patience, Stop
 from innkeeper.turns.plugins import TurnPlugins
 from innkeeper.turns.steering import Waiting
+from innkeeper.turns.submission import nobody
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ class Run:
     """One attempt at a turn. ``execute`` runs it to its end; ``stop`` may be called at any time, from the same loop.
 
     ``stuck`` is told, each time, that the store cannot take what ends or begins the turn. ``waiting`` is what an agent
-    that steers may take up.
+    that steers may take up, ``activated`` is told the extensions that the turn follows.
     """
 
     def __init__(
@@ -48,6 +49,7 @@ class Run:
         *,
         stuck: Callable[[str, Unavailable], None],
         waiting: Waiting | None = None,
+        activated: Callable[[str], None] = nobody,
     ) -> None:
         self.record = record
         self._means = means
@@ -59,7 +61,9 @@ class Run:
         self._patience = Patience(self._stop, partial(stuck, record.task_id))
         self._plugins = TurnPlugins(means, tenant, record, attempt=self._attempt)
         self._name = f"agent {tenant.agent.id} of plugin {tenant.plugin.name} at tenant {tenant.id}"
-        self._outlet = TurnOutlet(means, record, attempt=self._attempt, speaker=self._name, waiting=waiting)
+        self._outlet = TurnOutlet(
+            means, record, attempt=self._attempt, speaker=self._name, waiting=waiting, activated=activated
+        )
 
     def stop(self, why: Stop) -> None:
         """Stop the run; the first reason counts."""

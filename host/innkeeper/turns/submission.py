@@ -1,6 +1,6 @@
 """What comes in: a message from the edge, and what becomes of it on its way to the store."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from innkeeper.contract.caller import Caller
@@ -12,13 +12,17 @@ from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.means import Means
 
 
+def nobody(uri: str) -> None:
+    """Stand for nobody who waits to hear of extensions."""
+
+
 @dataclass(frozen=True, slots=True)
 class Submission:
     """A message as it comes from the edge.
 
     ``body`` is what is stored of it, ``digest`` identifies it as it was sent, ``task_id`` and ``context_id`` are those
     the caller named, ``metadata`` that of the request overlaid by that of the message. ``push`` is to be kept with the
-    task.
+    task. ``extensions`` are those that the caller asks for, ``activated`` is told which of them the turn follows.
     """
 
     message_id: str
@@ -28,6 +32,8 @@ class Submission:
     context_id: str | None = None
     metadata: Mapping[str, JSON] = field(default_factory=dict)
     push: PushConfig | None = None
+    extensions: tuple[str, ...] = ()
+    activated: Callable[[str], None] = field(default=nobody, repr=False, compare=False)
 
 
 def admission_from_submission(means: Means, tenant: Tenant, caller: Caller, submission: Submission) -> Admission:
@@ -58,4 +64,5 @@ def admission_from_submission(means: Means, tenant: Tenant, caller: Caller, subm
         idempotent=tenant.agent.idempotent_messages,
         queue_per_session=tenant.queue_per_session,
         push=submission.push,
+        extensions=tuple(each.uri for each in tenant.agent.extensions if each.uri in submission.extensions),
     )
