@@ -655,7 +655,7 @@ def startless(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]
     sys.modules.pop("startless_of_this_test", None)
 
 
-FAULT = "plugin 'startless': hook 'web_app': its app failed in its lifespan's startup: no town"
+FAULT = "plugin 'startless' of startless 1.0: hook 'web_app': its app failed in its lifespan's startup: no town"
 
 
 @pytest.mark.usefixtures("startless")

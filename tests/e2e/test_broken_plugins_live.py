@@ -65,7 +65,9 @@ def test_a_start_is_refused_with_every_fault_and_exit_code_2(broken, config, tmp
     done = innkeeper("serve", "--config", config("[tenants.good]"), plugins=broken, cwd=tmp_path)
     assert done.returncode == 2
     fault = done.stderr.strip().splitlines()[-1]
-    assert fault.startswith("plugin 'halfway' at tenant 'good': hook 'ensure_tables' raised LookupError: half way")
+    assert fault.startswith(
+        "plugin 'halfway' of halfway 1.0 at tenant 'good': hook 'ensure_tables' raised LookupError: half way"
+    )
 
 
 def test_quarantine_serves_the_rest_and_says_so(broken, config, tmp_path):
@@ -75,7 +77,9 @@ def test_quarantine_serves_the_rest_and_says_so(broken, config, tmp_path):
         said = innkeeper("call", "good", "hi", "--url", host.url, plugins=broken, cwd=tmp_path)
         assert said.stdout.strip() == "still here"
         assert "plugin 'exits' of exits 1.0: import of exits_module raised SystemExit: 3 (" in (host.said())
-        assert "plugin 'halfway' at tenant 'good': hook 'ensure_tables' raised LookupError" in host.said()
+        assert (
+            "plugin 'halfway' of halfway 1.0 at tenant 'good': hook 'ensure_tables' raised LookupError" in host.said()
+        )
 
 
 def test_safe_mode_serves_a_host_without_any_plugin(broken, config, tmp_path):

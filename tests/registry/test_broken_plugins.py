@@ -223,9 +223,10 @@ async def test_two_providers_of_workspaces_are_a_start_fault_naming_both(install
     install("two", HEAD + BACKING)
     with pytest.raises(StartFault) as refused:
         await opened()
+    only_one = "hook 'workspace_backing' may have one provider, and plugin {!r} has it too".format
     assert refused.value.faults == (
-        "plugin 'one' at tenant 'good': hook 'workspace_backing' may have one provider, and plugin 'two' has it too",
-        "plugin 'two' at tenant 'good': hook 'workspace_backing' may have one provider, and plugin 'one' has it too",
+        f"plugin 'one' of one 1.0 at tenant 'good': {only_one('two')}",
+        f"plugin 'two' of two 1.0 at tenant 'good': {only_one('one')}",
     )
     tenants, _ = await opened("[tenants.good]\nuse = ['two']")
     assert tenants["good"].plugins == ("good", "two")
@@ -250,8 +251,8 @@ async def test_tables_and_lifespans_that_fail_are_in_one_report(install, opened)
     with pytest.raises(StartFault) as refused:
         await opened()
     assert [fault.partition(":")[0] for fault in refused.value.faults] == [
-        "plugin 'tables' at tenant 'good'",
-        "plugin 'held' at tenant 'good'",
+        "plugin 'tables' of tables 1.0 at tenant 'good'",
+        "plugin 'held' of held 1.0 at tenant 'good'",
     ]
 
 
@@ -290,7 +291,7 @@ async def test_a_migration_that_does_not_end_is_a_fault(install, tmp_path, surro
     found = [each for dist in metadata.distributions(path=[str(tmp_path)]) for each in dist.entry_points]
     registry = await load_registry(load_settings(None, {}, tmp_path), surroundings, entry_points=found)
     with pytest.raises(
-        StartFault, match=r"plugin 'tables' at tenant 'good': its tables are not up to date after 0.05 s"
+        StartFault, match=r"plugin 'tables' of tables 1.0 at tenant 'good': its tables are not up to date after 0.05 s"
     ):
         async with open_tenants(registry, NeverDone()):
             pass

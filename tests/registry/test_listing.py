@@ -89,6 +89,7 @@ async def test_a_plugin_that_is_served_is_listed_with_everything_it_declares(ins
         "entry_point": "memory",
         "state": "served",
         "reasons": [],
+        "notes": [],
         "hooks": ["ensure_tables", "on_turn_event", "should_handle_turn", "web_app"],
         "schema_version": 3,
         "requires": ["HOME_TOWN"],

@@ -184,8 +184,8 @@ async def test_two_plugins_with_one_agent_id_are_a_fault_naming_both(install, fa
     for name in ("acme", "zenith"):
         install(name, AGENT.format(agents="Agent('greeter', answer)"))
     assert await faults_of() == (
-        "plugin 'acme': it registers agent 'greeter', and so does plugin 'zenith'",
-        "plugin 'zenith': it registers agent 'greeter', and so does plugin 'acme'",
+        "plugin 'acme' of acme 1.0: it registers agent 'greeter', and so does plugin 'zenith'",
+        "plugin 'zenith' of zenith 1.0: it registers agent 'greeter', and so does plugin 'acme'",
     )
 
 
@@ -198,7 +198,7 @@ async def test_one_plugin_with_two_agents_of_one_id_is_a_fault(install, faults_o
 async def test_an_agent_that_is_none_is_a_fault_of_its_plugin(install, faults_of):
     install("acme", AGENT.format(agents="Agent('Bad Id', answer)"))
     (fault,) = await faults_of()
-    assert fault.startswith("plugin 'acme': hook 'register_agents' raised ValueError: Agent id 'Bad Id'")
+    assert fault.startswith("plugin 'acme' of acme 1.0: hook 'register_agents' raised ValueError: Agent id 'Bad Id'")
 
 
 async def test_every_fault_of_every_plugin_is_raised_at_once(install, faults_of):

@@ -241,8 +241,8 @@ async def test_commands_run_on_the_data_of_the_host(host):
 def test_faults_of_a_start_are_what_the_host_complains_of(start_faults):
     faults = start_faults(settings={"plugins": {"journal": {"keep": "7", "prune_every": "no"}}})
     assert [fault.split(" = ")[0] for fault in faults] == [
-        "plugin 'journal': plugins.journal.keep",
-        "plugin 'journal': plugins.journal.prune_every",
+        "plugin 'journal' of innkeeper-journal 0.1.0: plugins.journal.keep",
+        "plugin 'journal' of innkeeper-journal 0.1.0: plugins.journal.prune_every",
     ]
     (unknown,) = start_faults(settings={"hots": {}})
     assert "did you mean host?" in unknown

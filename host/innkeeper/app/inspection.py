@@ -4,6 +4,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 
 from innkeeper.registry.assembly import Registry, Surroundings, load_registry
+from innkeeper.registry.config import remember_values
+from innkeeper.registry.discovery import discover
+from innkeeper.registry.foreign import Strays
+from innkeeper.registry.loading import load_plugins
 from innkeeper.registry.outgoing import Clients
 from innkeeper.settings import Settings
 from innkeeper.store.plugin_databases import PluginDatabases
@@ -28,3 +32,14 @@ async def inspect(settings: Settings, environ: Mapping[str, str], *, settle: boo
     """
     async with surroundings_of(settings, environ) as surroundings:
         return await load_registry(settings, surroundings, settle=settle)
+
+
+async def faults_without_settings(written: str, environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Say what is wrong with the plugins whatever the settings are: that they cannot be loaded.
+
+    ``written`` is the file of settings, whatever it holds: what it takes from the environment may be secret.
+    """
+    strays, found = Strays(), discover()
+    remember_values(written, environ, strays.secrets)
+    loaded = await load_plugins(found.plugins, strays)
+    return tuple(map(str, (*found.refused, *loaded.broken)))

@@ -56,7 +56,7 @@ def plugin_command(
                 implementations_at((plugin,), {plugin.name: context}), strays, Charges(strays.secrets)
             ).cli()
         except HookFailed as failed:
-            raise StartFault(*map(str, failed.faults)) from failed
+            raise StartFault(*(f"{record}: hook {each.hook!r} {each.reason}" for each in failed.faults)) from failed
         yield commands
     finally:
         asyncio.run(_closed(data, clients))
@@ -80,7 +80,7 @@ def _context(contexts: Contexts, plugin: LoadedPlugin, tenant: str | None) -> Pl
     context, faults = contexts.make(plugin, tenant)
     if context is None:
         at = f" at tenant {tenant!r}" if tenant else ""
-        raise StartFault(*(f"plugin {plugin.name!r}{at}: {fault}" for fault in faults))
+        raise StartFault(*(f"{plugin.record}{at}: {fault}" for fault in faults))
     return context
 
 

@@ -30,10 +30,19 @@ def settings_from(config: Path | None, overrides: Mapping[str, str] = MappingPro
 
     Exits with code 2 when there are faults, after printing each.
     """
+    with exit_on_faults():
+        return read_settings(config, overrides)
+
+
+def read_settings(config: Path | None, overrides: Mapping[str, str]) -> "Settings":
+    """Do the same without an exit.
+
+    Raises:
+        SettingsFault: every fault at once.
+    """
     from innkeeper.settings import load_settings
 
-    with exit_on_faults():
-        return load_settings(config, {**os.environ, **overrides}, Path.cwd())
+    return load_settings(config, {**os.environ, **overrides}, Path.cwd())
 
 
 def base_url_of(settings: "Settings") -> str:

@@ -25,7 +25,7 @@ __all__ = ["plugins"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-HEAD: Final = ("NAME", "DISTRIBUTION", "STATE", "IMPORT", "HOOKS", "FAULTS")
+HEAD: Final = ("NAME", "DISTRIBUTION", "STATE", "IMPORT", "HOOKS", "SCHEMA", "FAULTS")
 
 
 def _listing_options(command: F) -> F:
@@ -83,7 +83,8 @@ def _list(config: Path | None, *, as_json: bool, load: bool) -> None:
 
         settings = settings_from(config, {"INNKEEPER_HOST__ON_BROKEN_PLUGIN": "quarantine"})
         sys.exit(run_process(_list_loaded(settings, as_json=as_json)))
-    rows = list(_rows(discover()))
+    found = discover()
+    rows = list(_rows(found))
     if as_json:
         click.echo(json.dumps(rows, indent=2))
     elif not rows:
@@ -91,6 +92,8 @@ def _list(config: Path | None, *, as_json: bool, load: bool) -> None:
     for row in () if as_json else rows:
         line = f"{row['name']}  {row['distribution']} {row['version']}  {row['entry_point']}"
         click.echo(line if row["refused"] is None else f"{line}  refused: {row['refused']}")
+    for stranger in found.strangers:
+        click.echo(stranger, err=as_json)
 
 
 def _rows(found: Discovery) -> Iterator[dict[str, Any]]:
@@ -126,12 +129,26 @@ def _told(found: dict[str, Any]) -> Iterator[str]:
         yield from aligned([HEAD, *map(_cells, found["plugins"])])
     else:
         yield "No plugins are installed."
+    yield from (line for plugin in found["plugins"] for line in _configured(plugin))
+    for plugin in found["plugins"]:
+        yield from (f"\nPlugin {plugin['name']}: {note}" for note in plugin["notes"])
+    yield from (f"\n{note}" for note in found["notes"])
     for tenant in found["tenants"]:
         yield f"\nTenant {tenant['tenant']}: agent {tenant['agent']} of plugin {tenant['plugin']}"
         yield from (f"  {hook}: {', '.join(names)}" for hook, names in tenant["call_order"].items())
     for tenant in found["left_out"]:
         yield f"\nLeft out: tenant {tenant['tenant']}: {tenant['reason']}"
     yield from found["faults"]
+
+
+def _configured(plugin: dict[str, Any]) -> Iterator[str]:
+    """Tell the configuration of a plugin as it is written, at host scope and at each tenant with one of its own."""
+    at_tenants = (plugin["tenant_config"] or {}).items()
+    scopes = {"": plugin["config"], **{f" at tenant {tenant}": config for tenant, config in at_tenants}}
+    for scope, config in scopes.items():
+        if config:
+            yield f"\nConfiguration of plugin {plugin['name']}{scope}"
+            yield from (f"  {key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items())
 
 
 def _cells(plugin: dict[str, Any]) -> tuple[str, ...]:
@@ -143,5 +160,6 @@ def _cells(plugin: dict[str, Any]) -> tuple[str, ...]:
         plugin["state"],
         "" if plugin["import_ms"] is None else f"{plugin['import_ms']} ms",
         ", ".join(plugin["hooks"] or ()),
+        str(plugin["schema_version"] or ""),
         "; ".join(faults),
     )

@@ -1,6 +1,8 @@
 """``innkeeper serve``: run the host."""
 
+import contextlib
 import json
+import os
 import shlex
 import shutil
 import sys
@@ -9,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from innkeeper.cli.config import config_option, settings_from
+from innkeeper.cli.config import config_option, faulty, read_settings
 
 if TYPE_CHECKING:
     from innkeeper.app.serve import Listening
+    from innkeeper.settings import SettingsFault
 
 FRESH_ID: Final = "$(od -An -N8 -tx8 /dev/urandom | tr -d ' ')"
 """A shell expression (POSIX) that gives another id each time, so that a repeated line is a new message."""
@@ -43,9 +46,31 @@ def _checked(_: click.Context, __: click.Parameter, binds: tuple[str, ...]) -> t
 def serve(config: Path | None, bind: tuple[str, ...], *, safe_mode: bool) -> None:
     """Serve the installed agents until SIGTERM or Ctrl-C."""
     from innkeeper.app.serve import serve as run
+    from innkeeper.registry.process import run_process
+    from innkeeper.settings import SettingsFault
 
-    settings = settings_from(config, {"INNKEEPER_HOST__BIND": json.dumps(bind)} if bind else {})
+    overrides = {"INNKEEPER_HOST__BIND": json.dumps(bind)} if bind else {}
+    try:
+        settings = read_settings(config, overrides)
+    except SettingsFault as fault:
+        sys.exit(faulty(fault) if safe_mode else run_process(_refused(fault, config)))
     sys.exit(run(settings, announce=announce, safe_mode=safe_mode))
+
+
+async def _refused(fault: "SettingsFault", config: Path | None) -> int:
+    """Print what is wrong with the settings, and with plugins whatever these may be."""
+    from innkeeper.app.inspection import faults_without_settings
+    from innkeeper.settings import settings_file
+
+    code = faulty(fault)
+    try:
+        written = settings_file(config, os.environ, Path.cwd()).read_text(errors="replace")
+    except OSError:
+        written = ""
+    with contextlib.redirect_stdout(sys.stderr):  # what plugins print is not ours
+        for each in await faults_without_settings(written, os.environ):
+            click.echo(each, err=True)
+    return code
 
 
 def announce(listening: "Listening") -> None:

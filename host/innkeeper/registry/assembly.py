@@ -1,7 +1,8 @@
 """The registry of a host: everything from entry points to tenants, or every reason why not."""
 
+import logging
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Any, Final
@@ -13,14 +14,17 @@ from innkeeper.registry.blames import Blame, Blames
 from innkeeper.registry.charges import Charges
 from innkeeper.registry.config import remember_references
 from innkeeper.registry.contexts import Contexts
-from innkeeper.registry.discovery import RESERVED, Discovery, PluginRecord, discover
+from innkeeper.registry.discovery import HOST, RESERVED, Discovery, PluginRecord, discover
 from innkeeper.registry.facade import Hooks
 from innkeeper.registry.fanout import Fault
 from innkeeper.registry.foreign import Strays
 from innkeeper.registry.loading import IMPORT_SECONDS, LoadedPlugin, load_plugins
 from innkeeper.registry.outgoing import Clients
+from innkeeper.registry.requirements import unmet
 from innkeeper.registry.tenants import Stock, Tenant, build_tenants, implementations_at
 from innkeeper.settings import Settings
+
+log = logging.getLogger(__name__)
 
 HOST_HOOKS: Final = frozenset({"register_agents", "web_app"})
 """The hooks that are asked at host scope when a host starts."""
@@ -30,6 +34,7 @@ HOST_HOOKS: Final = frozenset({"register_agents", "web_app"})
 class Registry:
     """What a host serves, and what it does not.
 
+    ``notes`` are what is probably meant otherwise, or may not work, by plugin; "" stands for what is no plugin.
     ``records`` are the installed plugins, ``loaded`` those that were imported and found to be plugins, ``stock`` what
     is served of them and the agents they bring, ``web_apps`` the ASGI applications of plugins by plugin. ``left_out``
     are the tenants of the settings that are not served, with the reason; opening the tenants may add to these, and to
@@ -43,6 +48,7 @@ class Registry:
     tenants: Mapping[str, Tenant]
     left_out: dict[str, str]
     blames: Blames
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def strays(self) -> Strays:
@@ -89,6 +95,7 @@ async def load_registry(
     contexts = Contexts(settings, surroundings.environ, surroundings.clients, surroundings.data, strays.secrets)
     remember_references(settings, surroundings.environ, strays.secrets)
     found = discover(entry_points, reserved=reserved)
+    blames.know({record.name: record.brought_by for record in found.plugins})
     loaded = {} if safe_mode else await _load(found, surroundings.environ, strays, blames, import_seconds)
     at_host = _host_contexts(loaded.values(), contexts, blames)
     hooks = Hooks(implementations_at(loaded.values(), at_host), strays, charges)
@@ -104,10 +111,26 @@ async def load_registry(
         complete=not (blames.any or safe_mode),
     )
     tenants, left_out = build_tenants(settings, stock, blames)
+    notes = _notes(found, loaded)
     if settle:
         blames.settle()
+        _log(notes)
     served = {name: app for name, app in web_apps.items() if not blames.barred(name)}
-    return Registry(_records(found), loaded, stock, served, MappingProxyType(tenants), left_out, blames)
+    return Registry(_records(found), loaded, stock, served, MappingProxyType(tenants), left_out, blames, notes)
+
+
+def _log(notes: Mapping[str, Iterable[str]]) -> None:
+    for plugin, noted in notes.items():
+        for note in noted:
+            log.warning("%s", f"plugin {plugin!r}: {note}" if plugin else note)
+
+
+def _notes(found: Discovery, loaded: Mapping[str, LoadedPlugin]) -> dict[str, tuple[str, ...]]:
+    notes = {"": tuple(map(str, found.strangers))}
+    for plugin in loaded.values():
+        lacking = (f"its distribution {reason}" for reason in unmet(found.requires.get(plugin.record, ()), HOST))
+        notes[plugin.name] = (*lacking, *plugin.notes)
+    return {name: noted for name, noted in notes.items() if noted}
 
 
 async def _load(
@@ -117,7 +140,7 @@ async def _load(
     loaded = await load_plugins(found.plugins, strays, deadline=import_seconds)
     for refused in (*found.refused, *loaded.broken):
         record = refused.record
-        blames.add(Blame(refused.reason, record.name, distribution=f"{record.distribution} {record.version}"))
+        blames.add(Blame(refused.reason, record.name, distribution=record.brought_by))
     for plugin in loaded.plugins:
         if lacking := [name for name in dict.fromkeys(plugin.requires) if not environ.get(name)]:
             blames.add(Blame(f"requires {', '.join(lacking)} in the environment", plugin.name))

@@ -1,6 +1,7 @@
 """What is wrong at start, and what becomes of it: the host does not start, or goes on without the plugin."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Final, final
 
@@ -17,7 +18,7 @@ EVERYWHERE: Final = ""
 class Blame:
     """A fault of a plugin, everywhere or at one tenant; without a plugin it is the settings' or the host's own.
 
-    ``distribution`` is name and version of what brings the plugin, where that helps to find it.
+    ``distribution`` is name and version of what brings the plugin.
     """
 
     reason: str
@@ -39,11 +40,17 @@ class Blames:
     def __init__(self, *, quarantine: bool, secrets: Secrets | None = None) -> None:
         self.quarantine = quarantine
         self._secrets = secrets or Secrets()
+        self._distributions: Mapping[str, str] = {}
         self._blames: list[Blame] = []
+
+    def know(self, distributions: Mapping[str, str]) -> None:
+        """Learn the name and version of what brings each plugin."""
+        self._distributions = distributions
 
     def add(self, blame: Blame) -> None:
         """Take note of a fault."""
-        blame = replace(blame, reason=self._secrets.redacted(blame.reason))
+        distribution = blame.distribution or self._distributions.get(blame.plugin, "")
+        blame = replace(blame, reason=self._secrets.redacted(blame.reason), distribution=distribution)
         self._blames.append(blame)
         if self.quarantine and blame.plugin:
             log.warning("%s; it is not served", blame)

@@ -67,7 +67,13 @@ def faults_of_object(plugin: object) -> Iterator[str]:
     elif isinstance(plugin, FunctionType):
         yield f"the entry point is the function {plugin.__name__}; {hint}"
     elif next(marked_in(plugin), None) is None:
-        yield f"nothing in it is marked with @hookimpl; {hint}"
+        unmarked = " or ".join(name for name in HOOKS if _is_function(plugin, name))
+        yield f"nothing in it is marked with @hookimpl{unmarked and f', {unmarked} neither'}; {hint}"
+
+
+def _is_function(plugin: object, name: str) -> bool:
+    value = inspect.getattr_static(plugin, name, None)
+    return isinstance(value.__func__ if isinstance(value, staticmethod | classmethod) else value, FunctionType)
 
 
 def faults_of_traits(plugin: object) -> Iterator[str]:

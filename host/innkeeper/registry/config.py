@@ -70,9 +70,14 @@ def remember_references(settings: Settings, environ: Mapping[str, str], secrets:
 
     Which of it is a secret nobody knows before the plugins are imported.
     """
-    expansion = Expansion(environ)
     for tables in (settings.plugins, *(tenant.plugins for tenant in (settings.tenants or {}).values())):
-        expansion.expanded(tables)
+        remember_values(tables, environ, secrets)
+
+
+def remember_values(written: Any, environ: Mapping[str, str], secrets: Secrets) -> None:
+    """Remember what takes the place of references in what is written."""
+    expansion = Expansion(environ)
+    expansion.expanded(written)
     for name, value in expansion.values.items():
         if len(value) >= SHORTEST_FROM_ENVIRONMENT:
             secrets.remember(value, f"${{{name}}}")

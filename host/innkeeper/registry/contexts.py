@@ -2,7 +2,7 @@
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
@@ -54,6 +54,10 @@ class PluginLog(logging.LoggerAdapter[logging.Logger]):
         return f"[{'@'.join(str(name) for name in names.values() if name)}] {msg}", kwargs
 
 
+def _either(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+
+
 def _error_in(exc_info: Any) -> BaseException | None:
     """Return the error that a call for the log means: one, the one that is being handled, or that of a triple."""
     error = exc_info[1] if isinstance(exc_info, tuple) else exc_info
@@ -94,6 +98,10 @@ class Contexts:
         """
         source = source_from_settings(self._settings, plugin.name, tenant)
         config, faults = validated(plugin.config, source, self._environ, self._secrets)
+        if plugin.config is None and plugin.models:
+            faults = tuple(
+                f"{fault}: that would be a class named Config, and it has {_either(plugin.models)}" for fault in faults
+            )
         if faults and needs_config:
             return None, faults
         context = PluginContext(

@@ -3,8 +3,8 @@
 import logging
 import re
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from importlib import metadata
 from itertools import chain
 from typing import Final
@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from innkeeper.contract.names import ID_GRAMMAR, ID_PATTERN
+from innkeeper.registry.strangers import Stranger, may_be_ours, strangers_from
 
 log = logging.getLogger(__name__)
 
@@ -39,8 +40,13 @@ class PluginRecord:
     entry_point: str
     group: str = GROUP
 
+    @property
+    def brought_by(self) -> str:
+        """Name and version of the distribution."""
+        return f"{self.distribution} {self.version}"
+
     def __str__(self) -> str:
-        return f"plugin {self.name!r} of {self.distribution} {self.version}"
+        return f"plugin {self.name!r} of {self.brought_by}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +62,15 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """What is installed, in the order of the names: what can be loaded, and what is refused before any import."""
+    """What is installed, in the order of the names: what can be loaded, and what is refused before any import.
+
+    ``requires`` is what the distribution of each requires, ``strangers`` are entry points where no host looks.
+    """
 
     plugins: tuple[PluginRecord, ...]
     refused: tuple[Refused, ...]
+    requires: Mapping[PluginRecord, tuple[str, ...]] = field(default_factory=dict)
+    strangers: tuple[Stranger, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,26 +94,33 @@ def discover(
     version = host_version or Version(metadata.version(HOST))
     plugins: list[PluginRecord] = []
     refused: list[Refused] = []
-    for found in _found(_on_the_path() if entry_points is None else entry_points):
+    installed, strangers = _found(_on_the_path() if entry_points is None else entry_points)
+    for found in installed:
         reason = _reason_against(found, reserved, version)
         if reason is None:
             plugins.append(found.record)
         else:
             refused.append(Refused(found.record, reason))
-    return Discovery(tuple(plugins), tuple(refused))
+    return Discovery(tuple(plugins), tuple(refused), {found.record: found.requires for found in installed}, strangers)
 
 
 def _on_the_path() -> Iterator[metadata.EntryPoint]:
     return chain.from_iterable(map(_entry_points, metadata.distributions()))
 
 
-def _found(entry_points: Iterable[metadata.EntryPoint]) -> list[_Found]:
+def _found(entry_points: Iterable[metadata.EntryPoint]) -> tuple[list[_Found], tuple[Stranger, ...]]:
     """Pair each plugin with what its distribution requires; of one that is on the path twice, the first counts."""
+    others: list[tuple[str, str, str, str]] = []
     first: dict[str, metadata.Distribution] = {}
     requires: dict[PluginRecord, tuple[str, ...]] = {}
     for entry_point in entry_points:
         distribution = entry_point.dist
-        if distribution is None or not _ANY_CONTRACT.fullmatch(entry_point.group):
+        if distribution is None:
+            continue
+        if not _ANY_CONTRACT.fullmatch(entry_point.group):
+            if may_be_ours(entry_point.group):
+                name, version, _ = _metadata(distribution)
+                others.append((canonicalize_name(name), version, entry_point.group, entry_point.name))
             continue
         name, version, needed = _metadata(distribution)
         if first.setdefault(canonicalize_name(name), distribution) is distribution:
@@ -115,11 +133,13 @@ def _found(entry_points: Iterable[metadata.EntryPoint]) -> list[_Found]:
     for record in sorted(requires):
         if record.group == GROUP or record.distribution not in served:
             claims[record.group, record.name].append(record)
-    return [
+    found = [
         _Found(record, requires[record], tuple(other for other in claimants if other is not record))
         for claimants in claims.values()
         for record in claimants
     ]
+    ours = {record.distribution for record in requires}
+    return found, strangers_from((each for each in others if each[0] not in ours), GROUP)
 
 
 UNREADABLE: Final = ("its metadata cannot be read",)

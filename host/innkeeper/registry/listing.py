@@ -30,6 +30,7 @@ def listing(registry: Registry, settings: Settings, tenants: Mapping[str, Tenant
         "tenants": [_tenant(tenant) for tenant in served.values()],
         "left_out": [{"tenant": tenant, "reason": reason} for tenant, reason in registry.left_out.items()],
         "faults": [str(blame) for blame in registry.blames.of_the_host],
+        "notes": list(registry.notes.get("", ())),
         "strays": [*registry.strays.names()],
     }
 
@@ -49,6 +50,7 @@ def _plugin(
         "entry_point": record.entry_point,
         "state": state,
         "reasons": reasons,
+        "notes": list(registry.notes.get(record.name, ())) if loaded is not None else [],
         **_described(loaded, settings),
         "page": f"/plugins/{record.name}/" if state == "served" and record.name in registry.web_apps else None,
         "faults": [
@@ -88,7 +90,7 @@ def _config(plugin: LoadedPlugin, settings: Settings, tenant: str | None) -> JSO
 
 
 def _is_about(blame: Blame, record: PluginRecord) -> bool:
-    return blame.plugin == record.name and blame.distribution in ("", f"{record.distribution} {record.version}")
+    return blame.plugin == record.name and blame.distribution in ("", record.brought_by)
 
 
 def _reason(blame: Blame) -> dict[str, JSON]:

@@ -13,6 +13,7 @@ from types import MethodType
 from typing import Any, Final
 
 import pluggy
+from pydantic import BaseModel
 
 from innkeeper.contract import hooks
 from innkeeper.contract.hooks import HOOKS
@@ -21,6 +22,7 @@ from innkeeper.registry.checks import Marked, faults_of, faults_of_object, fault
 from innkeeper.registry.config import ConfigType, closed
 from innkeeper.registry.discovery import PluginRecord, Refused
 from innkeeper.registry.foreign import Finished, Outcome, Raised, Strays, TimedOut, run_foreign, run_in_thread
+from innkeeper.registry.lookalikes import models_in, notes_on
 from innkeeper.registry.secrets import Secrets
 
 log = logging.getLogger(__name__)
@@ -45,7 +47,10 @@ class Loaded:
 
 @dataclass(frozen=True, slots=True)
 class LoadedPlugin:
-    """A plugin that has been imported and found to be one, with what it declares beside its hooks."""
+    """A plugin that has been imported and found to be one, with what it declares beside its hooks.
+
+    ``notes`` say what in it is probably meant otherwise, ``models`` which others it has where there is no ``Config``.
+    """
 
     record: PluginRecord
     import_ms: float
@@ -53,6 +58,8 @@ class LoadedPlugin:
     config: ConfigType | None = None
     schema_version: int | None = None
     requires: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    models: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -189,6 +196,8 @@ def _checked(manager: _Manager, record: PluginRecord, plugin: object, import_ms:
     for marked in marked_here:
         setattr(carrier, marked.name, getattr(plugin, marked.name))
     config = inspect.getattr_static(plugin, "Config", None)
+    if config is BaseModel:  # what innkeeper calls so, to be made a subclass of
+        config = None
     return LoadedPlugin(
         record,
         import_ms,
@@ -196,6 +205,8 @@ def _checked(manager: _Manager, record: PluginRecord, plugin: object, import_ms:
         config=None if config is None else closed(config),
         schema_version=inspect.getattr_static(plugin, "schema_version", None),
         requires=tuple(inspect.getattr_static(plugin, "requires", ())),
+        notes=tuple(notes_on(plugin, has_config=config is not None)),
+        models=() if config is not None else models_in(plugin),
     )
 
 

@@ -61,7 +61,7 @@ def load_settings(config: Path | None, environ: Mapping[str, str], cwd: Path) ->
         SettingsFault: every fault at once.
     """
     named = config or environ.get(CONFIG_VARIABLE)
-    path = cwd / (named or DEFAULT_FILE)
+    path = settings_file(config, environ, cwd)
     ours = {name: value for name, value in environ.items() if name.startswith(PREFIX)}
     values, faults = _read(path) if named or path.exists() else ({}, [])
     faults += [*_misplaced_secrets(values), *_unknown_variables(ours)]
@@ -79,6 +79,11 @@ def load_settings(config: Path | None, environ: Mapping[str, str], cwd: Path) ->
     if faults:
         raise SettingsFault(*faults)
     return _anchored(settings, path.parent)
+
+
+def settings_file(config: Path | None, environ: Mapping[str, str], cwd: Path) -> Path:
+    """Return where the settings are looked for; nothing may be there."""
+    return cwd / (config or environ.get(CONFIG_VARIABLE) or DEFAULT_FILE)
 
 
 def _read(path: Path) -> tuple[Values, list[str]]:

@@ -4,10 +4,9 @@ import difflib
 from collections.abc import Iterator
 from importlib import metadata
 
-from packaging.requirements import InvalidRequirement, Requirement
-from packaging.utils import canonicalize_name
-
 from innkeeper.registry.discovery import HOST, Discovery, PluginRecord, discover
+from innkeeper.registry.requirements import names_in, unmet
+from innkeeper.registry.strangers import Stranger
 from innkeeper.testing.findings import Finding, Findings, error, warning
 
 
@@ -30,8 +29,18 @@ def of_metadata(name: str) -> tuple[Finding, ...]:
     if name not in names:
         close = difflib.get_close_matches(name, names, n=1)
         hint = f"Did you mean {close[0]!r}?" if close else f"Installed are: {', '.join(names) or 'none'}."
-        return (error(f"no plugin {name!r} is installed", f"{hint} pip install --editable . installs a folder."),)
+        hint = " ".join((f"{hint} pip install --editable . installs a folder.", *_elsewhere(name, found)))
+        return (error(f"no plugin {name!r} is installed", hint),)
     return tuple(_findings(name, found))
+
+
+def _elsewhere(name: str, found: Discovery) -> Iterator[str]:
+    return (str(stranger) for stranger in found.strangers if name in stranger.names)
+
+
+def every_stranger() -> tuple[Stranger, ...]:
+    """Return the entry points where no host looks, and where one may be meant."""
+    return discover().strangers
 
 
 def _names(found: Discovery) -> list[str]:
@@ -43,34 +52,18 @@ def _findings(name: str, found: Discovery) -> Iterator[Finding]:
         if refused.record.name == name:
             yield error(f"{refused.record} is refused: {refused.reason}")
     records = {record for record in (*found.plugins, *(each.record for each in found.refused)) if record.name == name}
-    for distribution in sorted({record.distribution for record in records}):
-        yield from _requirements(distribution)
+    for distribution, requires in sorted({(record.distribution, found.requires[record]) for record in records}):
+        yield from _requirements(distribution, requires)
 
 
-def _requirements(distribution: str) -> Iterator[Finding]:
+def _requirements(distribution: str, requires: tuple[str, ...]) -> Iterator[Finding]:
     """Compare what a distribution requires with what is there."""
-    requirements = []
-    for line in metadata.distribution(distribution).requires or ():
-        try:
-            requirements.append(Requirement(line))
-        except InvalidRequirement:
-            yield error(f"{distribution} requires {line!r}, which is no requirement")
-    needed = [each for each in requirements if each.marker is None or each.marker.evaluate({"extra": ""})]
-    if HOST not in {canonicalize_name(each.name) for each in needed}:
+    if HOST not in names_in(requires):
         yield warning(
             f"{distribution} does not require {HOST}",
             f'Add "{HOST}>={_minor()}" to the dependencies, so that a host that is too old is told apart.',
         )
-    for each in needed:
-        if canonicalize_name(each.name) == HOST:
-            continue  # the host compares that itself
-        try:
-            version = metadata.version(each.name)
-        except metadata.PackageNotFoundError:
-            yield error(f"{distribution} requires {each}, which is not installed")
-            continue
-        if not each.specifier.contains(version, prereleases=True):
-            yield error(f"{distribution} requires {each}, and {each.name} {version} is installed")
+    yield from (error(f"{distribution} {reason}") for reason in unmet(requires, HOST))
 
 
 def _minor() -> str:

@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import metadata
 from pathlib import Path
 from typing import Any, Final
@@ -22,11 +22,17 @@ class Setup:
 
     ``plugins`` names the installed plugins that it loads, all of them by default. ``settings`` are laid out as in
     ``innkeeper.toml``. ``environ`` is put over the environment of the test; the host's own variables are left out.
+    Relative paths of plugins begin at ``base``, by default the folder of the host.
     """
 
     plugins: tuple[str, ...] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     environ: Mapping[str, str] = field(default_factory=dict)
+    base: Path | None = None
+
+    def relative_to(self, folder: Path | None) -> "Setup":
+        """Return this with relative paths of plugins beginning at ``folder``, default: that of the host."""
+        return replace(self, base=folder)
 
     def over(
         self,
@@ -46,6 +52,7 @@ class Setup:
             self.plugins if plugins is None else tuple(plugins),
             _over(self.settings, settings or {}),
             {**self.environ, **(environ or {})},
+            self.base,
         )
 
     @property
@@ -67,7 +74,8 @@ class Setup:
         Raises:
             SettingsFault: every fault at once.
         """
-        return load_settings(self.write(folder), self.variables, folder)
+        settings = load_settings(self.write(folder), self.variables, folder)
+        return settings if self.base is None else settings.in_folder(self.base)
 
     def entry_points(self) -> tuple[metadata.EntryPoint, ...]:
         """Return the entry points of the plugins, and that of the agent which is always there."""
