@@ -36,7 +36,9 @@ NOTED = {
 UNNOTED = {
     "a helper of that name that wants something else": "def lifespan(app): ...",
     "a model of data": "class Answer(Base): town: str = ''",
-    "a part of the configuration": "class TownSettings(Base): a: int = 0\nclass Config(Base): town: TownSettings = TownSettings()",
+    "a part of the configuration": (
+        "class TownSettings(Base): a: int = 0\nclass Config(Base): town: TownSettings = TownSettings()"
+    ),
     "what is imported": "from pydantic_settings import BaseSettings",
     "a value": "capability = 'text'",
 }

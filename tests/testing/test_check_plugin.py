@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from innkeeper.testing import Finding, Findings, check_plugin, host, trial
+from innkeeper.testing import Finding, Findings, check_plugin, conformance, host, trial
 
 HEAD = """
 import time
@@ -276,3 +276,33 @@ def test_a_check_leaves_the_log_as_it_was(install):
     check_plugin("good")
     assert before == [(name, logging.getLogger(name).handlers) for name in ("innkeeper", "innkeeper.plugins.good")]
     assert logging.getLogger("innkeeper").propagate
+
+
+def test_an_import_that_hangs_is_given_its_deadline_once(install, monkeypatch):
+    monkeypatch.setattr(conformance, "IMPORT_SECONDS", 0.05)
+    monkeypatch.setattr(conformance, "_PATIENCE", 10_000)
+    install("hangs", "import threading\nthreading.Event().wait()")
+    assert check_plugin("hangs").errors == (Finding("error", "import of hangs took longer than 0.05 s"),)
+
+
+def test_what_is_probably_meant_otherwise_is_a_warning(install):
+    install("vague", HEAD + "@hookimpl\ndef capability(): return ''\ndef should_handle_turn(turn): ...")
+    (found,) = check_plugin("vague").found
+    assert (found.level, found.what.partition(",")[0]) == ("warning", "should_handle_turn looks like a hook")
+
+
+FILES = """
+from pathlib import Path
+class Config(Base):
+    list: Path
+@hookimpl
+def capability(plugin): return plugin.config.list.read_text()
+"""
+
+
+def test_relative_paths_begin_where_the_settings_are(install, tmp_path):
+    (tmp_path / "words.txt").write_text("words")
+    install("reads", HEAD + FILES)
+    settings = {"plugins": {"reads": {"list": "words.txt"}}}
+    assert not check_plugin("reads", settings=settings, folder=tmp_path).errors
+    assert "FileNotFoundError" in str(check_plugin("reads", settings=settings))

@@ -17,7 +17,7 @@ from innkeeper.registry.fanout import GRACE_SECONDS, HookFailed
 from innkeeper.registry.tenants import implementations_at
 from innkeeper.testing.backing import check_backing
 from innkeeper.testing.declared import config_findings, tool_findings
-from innkeeper.testing.findings import Finding, error
+from innkeeper.testing.findings import Finding, error, warning
 from innkeeper.testing.half_way import half_way
 from innkeeper.testing.host import InProcessHost
 from innkeeper.testing.samples import Said, message_of
@@ -47,6 +47,7 @@ def turns(host: InProcessHost) -> Iterator[Finding]:
 def hooks(host: InProcessHost, name: str) -> Iterator[Finding]:
     """Ask what a turn does not ask; what hooks do wrong there is logged by the host."""
     plugin = host.registry.stock.plugins[name]
+    yield from map(warning, plugin.notes)
     if plugin.config is not None:
         yield from config_findings(plugin.config)
     for hook, check in CHECKS.items():
