@@ -103,3 +103,28 @@ def test_with_settings_that_are_wrong_plugins_that_cannot_be_loaded_are_told_too
     assert "hush" not in done.stderr
     done = innkeeper("serve", "--safe-mode", "--config", settings, plugins=plugins, cwd=tmp_path, TOKEN="hush-hush")
     assert (done.returncode, done.stderr.splitlines()) == (2, ["card.nam: unknown key; did you mean name?"])
+
+
+COMMAND = """
+import click
+from pydantic import SecretStr
+from innkeeper import hookimpl
+from innkeeper import Config as Base
+class Config(Base):
+    token: SecretStr
+@hookimpl
+def cli(plugin):
+    group = click.Group("helper")
+    @group.command()
+    def fails(): raise ValueError(plugin.for_tenant("any").config.token.get_secret_value())
+    return group
+"""
+
+
+def test_what_a_plugins_command_raises_tells_no_secret(place, tmp_path):
+    plugins = place("helper", COMMAND)
+    (tmp_path / "innkeeper.toml").write_text("[plugins.helper]\ntoken = '${TOKEN}'\n")
+    done = innkeeper("helper", "fails", plugins=plugins, cwd=tmp_path, TOKEN="hush-hush")
+    assert done.returncode == 1
+    assert done.stderr.splitlines()[-1] == "ValueError: ${TOKEN}"
+    assert "hush" not in done.stderr

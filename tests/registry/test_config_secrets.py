@@ -13,6 +13,7 @@ from pydantic import (
     ConfigDict,
     Field,
     FilePath,
+    RootModel,
     Secret,
     SecretBytes,
     SecretStr,
@@ -68,6 +69,7 @@ KINDS = {
     "annotated": (Annotated[SecretStr, Field(min_length=3)], "'hush-hush'"),
     "a type of another name": (Name, "'hush-hush'"),
     "an alias of a type": (Alias, "'hush-hush'"),
+    "a model of one value": (RootModel[SecretStr], "'hush-hush'"),
     "a list": (list[SecretStr], "['hush-hush']"),
     "a tuple": (tuple[int, SecretStr], "[1, 'hush-hush']"),
     "a table": (dict[str, SecretStr], "{any = 'hush-hush'}"),
@@ -296,3 +298,13 @@ def test_a_relative_path_is_relative_to_the_file_of_the_settings(source_of, tmp_
 def test_a_path_is_faulted_as_it_is_written(source_of):
     _, faults = validated(Folders, source_of("[plugins.acme]\nthere = 'nowhere'\n"), {})
     assert faults == ("plugins.acme.there = 'nowhere': Path does not point to a file",)
+
+
+def test_a_configuration_may_be_a_table_of_any_keys(source_of):
+    class Towns(RootModel[dict[str, int]]): ...
+
+    class Tokens(RootModel[dict[str, SecretStr]]): ...
+
+    source = source_of("[plugins.acme]\nGhent = 5000\n")
+    assert validated(closed(Towns), source, {}) == (Towns({"Ghent": 5000}), ())
+    assert (source.shown(Towns), source.shown(Tokens)) == ({"Ghent": 5000}, {"Ghent": HIDDEN})

@@ -47,3 +47,7 @@ def test_the_place_is_the_last_one_in_foreign_code(files: tuple[str, ...], place
 def test_words_are_on_one_line_and_cut() -> None:
     assert described(ValueError("a\n  b")) == "ValueError: a b"
     assert described(ValueError("x" * 1000)) == f"ValueError: {'x' * LONGEST}…"
+
+
+def test_words_do_not_steer_a_terminal() -> None:
+    assert described(ValueError("a\x1b[31mb\0 é\u202e")) == r"ValueError: a\x1b[31mb\x00 é\u202e"

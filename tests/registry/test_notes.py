@@ -25,6 +25,10 @@ UNMARKED = "should_handle_turn looks like a hook, and has no mark: put @hookimpl
 NOTED = {
     "a gate without a mark": ("async def should_handle_turn(turn): return False", UNMARKED),
     "one that wants nothing": ("def should_handle_turn(): return False", UNMARKED),
+    "one nearly called so": (
+        "@hookimpl\ndef capability(): ...\ndef should_handle_turns(turn): return False",
+        "should_handle_turns looks like the hook should_handle_turn, and has no mark",
+    ),
     "Settings": ("class Settings(Base): town: str = ''", "Settings looks like its configuration"),
     "of several words": ("class HelperConfig(Base): town: str = ''", "HelperConfig looks like its configuration"),
     "in capitals": ("class CONFIG(Base): town: str = ''", "CONFIG looks like its configuration"),
@@ -35,6 +39,7 @@ NOTED = {
 }
 UNNOTED = {
     "a helper of that name that wants something else": "def lifespan(app): ...",
+    "a helper nearly called so that wants nothing": "def capabilities(): ...",
     "a model of data": "class Answer(Base): town: str = ''",
     "a part of the configuration": (
         "class TownSettings(Base): a: int = 0\nclass Config(Base): town: TownSettings = TownSettings()"

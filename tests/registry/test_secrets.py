@@ -23,7 +23,19 @@ def secrets() -> Secrets:
 
 @pytest.mark.parametrize(
     "written",
-    [SECRET, repr(SECRET), json.dumps(SECRET), quote(SECRET, safe=""), quote_plus(SECRET), f"<{SECRET}>", SECRET * 2],
+    [
+        SECRET,
+        repr(SECRET),
+        ascii(SECRET),
+        repr(SECRET.encode()),
+        json.dumps(SECRET),
+        json.dumps(repr(SECRET)),
+        json.dumps(ascii(SECRET), ensure_ascii=False),
+        quote(SECRET, safe=""),
+        quote_plus(SECRET),
+        f"<{SECRET}>",
+        SECRET * 2,
+    ],
 )
 def test_a_secret_is_found_as_python_json_and_urls_write_it(secrets, written):
     redacted = secrets.redacted(f"no {written} here")

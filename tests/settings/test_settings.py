@@ -321,3 +321,20 @@ def test_every_field_says_what_it_is_and_in_which_unit(name):
         kinds = [schema, *schema.get("anyOf", ())]
         measured = [kind for kind in kinds if kind.get("type") in ("integer", "number") or "duration" in kind.values()]
         assert all("unit" in kind for kind in measured), field
+
+
+@pytest.mark.parametrize(
+    "toml",
+    [
+        "plugins = 'hush'",
+        "[plugins]\nacme = 'hush'",
+        "[tenants.t]\nplugins = ['hush']",
+        "[tenants.t.plugins]\nacme = 'hush'",
+        "[tenants.t.plugins]\nacme = ['hush']",
+    ],
+)
+def test_what_stands_where_a_plugins_table_belongs_is_not_shown(faults_of, toml):
+    (fault,) = faults_of(toml)
+    assert "plugins" in fault
+    assert "hush" not in fault
+    assert "(not shown)" in fault

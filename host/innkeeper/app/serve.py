@@ -21,6 +21,7 @@ from innkeeper.app import http2
 from innkeeper.app.host import Host
 from innkeeper.app.lifespan import follow
 from innkeeper.app.logs import configure_logs
+from innkeeper.app.uncaught import log_uncaught
 from innkeeper.contract.errors import StartFault
 from innkeeper.edge.app import Receive, Scope, Send
 from innkeeper.registry.process import run_process
@@ -63,6 +64,7 @@ def serve(
     Returns the exit code: 0 after an orderly stop, 2 after start faults, which are printed to stderr, one per line.
     """
     secrets = configure_logs(settings.host.log_level, settings.host.log_format)
+    log_uncaught(secrets)
 
     def make_host(base_url: str, bound: Sequence[str]) -> Host:
         return Host(settings, base_url, bound=bound, safe_mode=safe_mode, entry_points=entry_points, secrets=secrets)

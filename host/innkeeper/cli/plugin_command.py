@@ -26,12 +26,14 @@ def find_plugin_command(ctx: click.Context, name: str) -> click.Command | None:
         return None
     from innkeeper.app.logs import configure_logs
     from innkeeper.app.plugin_command import plugin_command
+    from innkeeper.app.uncaught import log_uncaught, print_without
     from innkeeper.contract.errors import StartFault
     from innkeeper.registry.process import parting
 
     settings = settings_from(None)
     secrets = configure_logs(settings.host.log_level, settings.host.log_format)
-    sys.excepthook = lambda kind, error, trace: sys.__excepthook__(kind, secrets.kept_from(error), trace)
+    print_without(secrets)
+    log_uncaught(secrets)
     try:
         return ctx.with_resource(plugin_command(record, settings, os.environ, secrets=secrets))
     except StartFault as error:

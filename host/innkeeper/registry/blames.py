@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 from innkeeper.contract.errors import StartFault
+from innkeeper.registry.described import printable
 from innkeeper.registry.secrets import Secrets
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ class Blame:
     def __str__(self) -> str:
         of = f" of {self.distribution}" if self.distribution else ""
         at = f" at tenant {self.tenant!r}" if self.tenant else ""
-        reason = " ".join(self.reason.split())
+        reason = printable(" ".join(self.reason.split()))
         return f"plugin {self.plugin!r}{of}{at}: {reason}" if self.plugin else reason
 
 

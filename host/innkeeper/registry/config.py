@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, RootModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from innkeeper.registry.masks import masked, remember_made, remember_written
@@ -85,7 +85,7 @@ def remember_values(written: Any, environ: Mapping[str, str], secrets: Secrets) 
 
 def closed(kind: ConfigType) -> ConfigType:
     """Make a model refuse unknown keys, unless its author has said what becomes of them."""
-    if "extra" in kind.model_config:
+    if "extra" in kind.model_config or issubclass(kind, RootModel):
         return kind
     bases: tuple[type, ...] = (kind,)
     return type(kind.__name__, bases, {"model_config": ConfigDict(extra="forbid"), "__module__": kind.__module__})

@@ -28,11 +28,16 @@ def words(
     return text if longest is None or len(text) <= longest else f"{text[:longest]}…"
 
 
+def printable(text: str) -> str:
+    """Return a text in which nothing steers a terminal."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
+
+
 def described(
     error: BaseException, redacted: Callable[[str], str] = lambda text: text, *, longest: int | None = LONGEST
 ) -> str:
     """Put an error of foreign code on one line, with the place that raised it."""
-    text = " ".join(words(error, redacted, longest=longest).split())
+    text = printable(" ".join(words(error, redacted, longest=longest).split()))
     return (f"{type(error).__name__}: {text}" if text else type(error).__name__) + _place(error)
 
 

@@ -30,7 +30,11 @@ class _Reporter:
             if error is not None and (kept := secrets.kept_from(error)) is not error:
                 named = next((context[key] for key in ("task", "future", "handle") if key in context), None)
                 name = named.get_name() if isinstance(named, asyncio.Task) else type(named).__name__
-                context = {"message": context["message"], "exception": kept, "of": name}  # its repr tells the error
+                context = {
+                    "message": secrets.redacted(context["message"]),
+                    "exception": kept,
+                    "of": name,
+                }  # its repr tells the error
         if self._former is None:
             loop.default_exception_handler(context)
         else:

@@ -107,4 +107,7 @@ def _forms(secret: str) -> Iterator[str]:
     for part in (secret, secret.strip(), " ".join(secret.split()), *several):
         if len(part) < (SHORTEST if part not in several else SHORTEST_LINE):
             continue
-        yield from (part, repr(part)[1:-1], json.dumps(part)[1:-1], quote(part, safe=""), quote_plus(part))
+        yield from (quote(part, safe=""), quote_plus(part))
+        encoded = part.encode("utf-8", "surrogatepass")
+        for form in (part, repr(part)[1:-1], ascii(part)[1:-1], repr(encoded)[2:-1]):
+            yield from (form, json.dumps(form)[1:-1], json.dumps(form, ensure_ascii=False)[1:-1])

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Annotated, Any, Final, Literal, NewType, TypeAlias, TypeVar, Union, get_args, get_origin
 
-from pydantic import AliasChoices, AliasPath, BaseModel, Secret, SecretBytes, SecretStr
+from pydantic import AliasChoices, AliasPath, BaseModel, RootModel, Secret, SecretBytes, SecretStr
 from pydantic.fields import FieldInfo
 
 Annotation: TypeAlias = Any
@@ -21,18 +21,23 @@ class Untold:
 
 
 def members(annotation: Annotation) -> tuple[Annotation, ...]:
-    """Return the types that a value may be of, None left out; ``Annotated`` and names of types are looked through."""
+    """Return the types that a value may be of, None left out; whatever only gives a type a name is looked through."""
+    parts: tuple[Annotation, ...]
     if aliased := getattr(annotation, "__value__", None) or getattr(_origin(annotation), "__value__", None):
-        return members(aliased)
-    if isinstance(annotation, NewType):
-        return members(annotation.__supertype__)
-    if isinstance(annotation, TypeVar):
-        return members(annotation.__bound__ or Union[annotation.__constraints__ or (Any,)])  # noqa: UP007 - of as many as there are
-    if _origin(annotation) is Annotated:
-        return members(get_args(annotation)[0])
-    if _origin(annotation) in (Union, UnionType):
-        return tuple(each for part in get_args(annotation) for each in members(part))
-    return () if annotation in (None, NoneType) else (annotation,)
+        parts = (aliased,)
+    elif isinstance(annotation, NewType):
+        parts = (annotation.__supertype__,)
+    elif isinstance(annotation, TypeVar):
+        parts = annotation.__constraints__ or (annotation.__bound__ or Any,)
+    elif _origin(annotation) is Annotated:
+        parts = get_args(annotation)[:1]
+    elif _origin(annotation) in (Union, UnionType):
+        parts = get_args(annotation)
+    elif _is_model(annotation) and issubclass(annotation, RootModel):
+        parts = (annotation.model_fields["root"].annotation,)
+    else:
+        return () if annotation in (None, NoneType) else (annotation,)
+    return tuple(each for part in parts for each in members(part))
 
 
 def fields_of(kind: Annotation) -> dict[str, tuple[Annotation, ...]] | None:

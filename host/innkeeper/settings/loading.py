@@ -173,8 +173,8 @@ def _line(detail: ErrorDetails, ours: Mapping[str, str]) -> str:
 
 
 def _shown(location: tuple[int | str, ...], value: object) -> str:
-    if location[:2] in _SECRETS:
-        return "(not shown)"
+    if location[:2] in _SECRETS or "plugins" in (location[0], *location[2:3]):
+        return "(not shown)"  # what is a secret of a plugin, only the plugin knows
     text = repr(value)
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
