@@ -191,3 +191,39 @@ def test_entry_points_that_cannot_be_read_are_passed_over_with_a_warning(install
     kept, _ = ours(discover(), "odd", "sound")
     assert [record.name for record in kept] == ["sound"]
     assert "odd: its entry points cannot be read" in caplog.text
+
+
+@pytest.mark.parametrize("value", ["", ":acme", ".acme", "acme:", "acme:a b", "1acme", "acme-greeter"])
+def test_an_entry_point_that_cannot_be_imported_is_refused_before_it_is_tried(install, value):
+    install("acme", EXPLODES, entry_points=f"greeter = {value}")
+    kept, refused = ours(discover(), "greeter")
+    assert kept == []
+    assert refused == {"greeter": f"its entry point {value!r} is neither a module nor module:object"}
+
+
+@pytest.mark.parametrize("value", ["acme", "acme.sub", "acme:a.b", "acme : a", "acme [more]", "acme:a[x,y]", "âcme"])
+def test_an_entry_point_may_be_written_as_the_standard_has_it(install, value):
+    install("acme", EXPLODES, entry_points=f"greeter = {value}")
+    kept, refused = ours(discover(), "greeter")
+    assert (len(kept), refused) == (1, {})
+
+
+def test_a_plugin_without_a_name_is_a_plugins_fault(install):
+    install("acme", EXPLODES, entry_points=" = acme")
+    (refused,) = [each for each in discover().refused if each.record.distribution == "acme"]
+    assert str(refused).startswith("plugin '(no name)' of acme 1.0: a plugin name is")
+
+
+def test_distributions_that_have_lost_their_metadata_are_told_apart(install, tmp_path):
+    for name in ("one", "other"):
+        install(name)
+        (tmp_path / f"{name}-1.0.dist-info" / "METADATA").unlink()
+    kept, _ = ours(discover(), "one", "other")
+    assert [(record.name, record.distribution) for record in kept] == [("one", "unknown"), ("other", "unknown")]
+
+
+def test_what_a_distribution_is_called_steers_no_terminal(install, tmp_path):
+    install("acme")
+    (tmp_path / "acme-1.0.dist-info" / "METADATA").write_text("Name: ac\x1b[31mme\nVersion: 1\x1b[0m\n")
+    (record,), _ = ours(discover(), "acme")
+    assert str(record) == r"plugin 'acme' of ac\x1b[31mme 1\x1b[0m"

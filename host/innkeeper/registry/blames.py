@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Final, final
 
 from innkeeper.contract.errors import StartFault
-from innkeeper.registry.described import printable
+from innkeeper.registry.printable import printable
 from innkeeper.registry.secrets import Secrets
 
 log = logging.getLogger(__name__)

@@ -9,6 +9,8 @@ from typing import Final
 
 import anyio
 
+from innkeeper.registry.printable import printable
+
 LONGEST: Final = 500
 """How many characters of an error's words are told."""
 
@@ -26,11 +28,6 @@ def words(
     except BaseException:  # noqa: BLE001 - its __str__ is foreign code as well
         return "?"
     return text if longest is None or len(text) <= longest else f"{text[:longest]}…"
-
-
-def printable(text: str) -> str:
-    """Return a text in which nothing steers a terminal."""
-    return text if text.isprintable() else "".join(each if each.isprintable() else repr(each)[1:-1] for each in text)
 
 
 def described(

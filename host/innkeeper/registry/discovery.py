@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from packaging.version import Version
 
 from innkeeper.contract.names import ID_GRAMMAR, ID_PATTERN
+from innkeeper.registry.printable import printable
 from innkeeper.registry.strangers import Stranger, may_be_ours, strangers_from
 
 log = logging.getLogger(__name__)
@@ -24,6 +25,7 @@ GROUP: Final = f"innkeeper.v{CONTRACT}"
 """The entry-point group of this host; its number is the version of the plugin contract."""
 
 _ANY_CONTRACT: Final = re.compile(r"innkeeper\.v([0-9]+)")
+_ENTRY_POINT: Final = re.compile(r"(?!\d)\w+(\.\w+)*(\s*:\s*\w+(\.\w+)*)?(\s*\[.*\])?")
 HOST: Final = "innkeeper"
 
 RESERVED: Final = frozenset({"agents", "call", "doctor", "keys", "new", "plugins", "serve", "token"})
@@ -123,9 +125,10 @@ def _found(entry_points: Iterable[metadata.EntryPoint]) -> tuple[list[_Found], t
                 others.append((canonicalize_name(name), version, entry_point.group, entry_point.name))
             continue
         name, version, needed = _metadata(distribution)
-        if first.setdefault(canonicalize_name(name), distribution) is distribution:
+        known_as = _folder_name(distribution) if name == UNKNOWN else canonicalize_name(name)
+        if first.setdefault(known_as, distribution) is distribution:
             record = PluginRecord(
-                entry_point.name, canonicalize_name(name), version, entry_point.value, entry_point.group
+                entry_point.name or NAMELESS, canonicalize_name(name), version, entry_point.value, entry_point.group
             )
             requires[record] = needed
     served = {record.distribution for record in requires if record.group == GROUP}
@@ -142,6 +145,12 @@ def _found(entry_points: Iterable[metadata.EntryPoint]) -> tuple[list[_Found], t
     return found, strangers_from((each for each in others if each[0] not in ours), GROUP)
 
 
+NAMELESS: Final = "(no name)"
+"""Stands for the name of a plugin that has none."""
+
+UNKNOWN: Final = "unknown"
+"""Stands for the name or version of a distribution that has lost it."""
+
 UNREADABLE: Final = ("its metadata cannot be read",)
 """Stands for what a distribution requires whose METADATA is none."""
 
@@ -150,16 +159,16 @@ def _metadata(distribution: metadata.Distribution) -> tuple[str, str, tuple[str,
     """Read name, version and requirements; half-removed distributions lack some, and broken ones can be anything."""
     try:
         headers = distribution.metadata
-        name, version = (headers[key] if headers and key in headers else "unknown" for key in ("Name", "Version"))
-        return name, version, tuple(distribution.requires or ())
+        name, version = (headers[key] if headers and key in headers else UNKNOWN for key in ("Name", "Version"))
+        return printable(name), printable(version), tuple(distribution.requires or ())
     except Exception:  # noqa: BLE001 - whoever wrote it, it must not be in the way of the others
-        return _folder_name(distribution), "unknown", UNREADABLE
+        return _folder_name(distribution), UNKNOWN, UNREADABLE
 
 
 def _folder_name(distribution: metadata.Distribution) -> str:
     """Return the name in the name of the folder of a distribution's metadata."""
     folder = getattr(distribution, "_path", None)
-    return str(getattr(folder, "name", "unknown")).partition("-")[0] or "unknown"
+    return str(getattr(folder, "name", UNKNOWN)).partition("-")[0] or UNKNOWN
 
 
 def _entry_points(distribution: metadata.Distribution) -> Iterable[metadata.EntryPoint]:
@@ -200,6 +209,12 @@ def _excludes_this_host(found: _Found, _: frozenset[str], host_version: Version)
     return None
 
 
+def _names_no_module(found: _Found, *_: object) -> str | None:
+    if _ENTRY_POINT.fullmatch(found.record.entry_point):
+        return None
+    return f"its entry point {found.record.entry_point!r} is neither a module nor module:object"
+
+
 def _has_a_bad_name(found: _Found, *_: object) -> str | None:
     if ID_PATTERN.fullmatch(found.record.name):
         return None
@@ -218,6 +233,7 @@ def _shares_its_name(found: _Found, *_: object) -> str | None:
 _CHECKS: Final[tuple[Callable[[_Found, frozenset[str], Version], str | None], ...]] = (
     _speaks_another_contract,
     _excludes_this_host,
+    _names_no_module,
     _has_a_bad_name,
     _has_a_reserved_name,
     _shares_its_name,
