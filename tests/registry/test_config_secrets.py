@@ -205,7 +205,8 @@ def test_what_validators_say_of_a_secret_is_told_without_it(source_of):
 def test_what_validators_make_of_a_secret_and_its_parts_from_the_environment_are_remembered(source_of):
     class Dsn(BaseModel):
         dsn: SecretStr
-        default: SecretStr = SecretStr("changeme")
+        default: SecretStr = SecretStr("test")
+        made: SecretStr = Field(default_factory=lambda: SecretStr("ma" + "de"))
 
         @field_validator("dsn")
         @classmethod
@@ -215,7 +216,10 @@ def test_what_validators_make_of_a_secret_and_its_parts_from_the_environment_are
     secrets = Secrets()
     source = source_of("[plugins.acme]\ndsn = 'postgres://me:${DB_PASSWORD}@db'\n")
     assert validated(Dsn, source, {"DB_PASSWORD": "s3cret"}, secrets)[1] == ()
-    assert secrets.redacted("s3cret, postgres://me:s3cret:5432@db, changeme") == f"${{DB_PASSWORD}}, {HIDDEN}, {HIDDEN}"
+    assert secrets.redacted("s3cret, postgres://me:s3cret:5432@db") == f"${{DB_PASSWORD}}, {HIDDEN}"
+    assert secrets.redacted("a default in the code is a test, unless it is made") == (
+        f"a default in the code is a test, unless it is {HIDDEN}"
+    )
 
 
 class Basic(BaseModel):
@@ -292,6 +296,23 @@ def test_a_relative_path_is_relative_to_the_file_of_the_settings(source_of, tmp_
         there=tmp_path / "there.txt",
         either="x",
         text="y",
+    )
+
+
+class Inner(BaseModel):
+    path: Path = Path("own")
+    other: Path = Path("/other")
+
+
+class Outer(BaseModel):
+    given: Inner = Inner()
+    left: Inner = Inner(path=Path("of the outer"))
+
+
+def test_default_paths_in_models_within_are_relative_to_it_too(source_of, tmp_path):
+    config, _ = validated(Outer, source_of("[plugins.acme]\ngiven = {other = 'x'}\n"), {})
+    assert config == Outer(
+        given=Inner(path=tmp_path / "own", other=tmp_path / "x"), left=Inner(path=tmp_path / "of the outer")
     )
 
 

@@ -2,10 +2,12 @@
 
 import json
 import traceback
+from pathlib import Path
 from urllib.parse import quote, quote_plus
 
 import pytest
 
+from innkeeper.registry import described
 from innkeeper.registry.secrets import HIDDEN, SHORTEST, UNTELLABLE, Secrets
 
 SECRET = 'p@ss "wörd"/\\ 1'
@@ -145,6 +147,21 @@ def test_an_error_that_cannot_be_looked_at_is_told_as_that(secrets):
             raise RuntimeError("hunter2")
 
     assert str(secrets.kept_from(raised(Odd("hunter2")))) == UNTELLABLE
+
+
+def test_errors_of_plugins_become_texts_in_one_place():
+    host = Path(described.__file__).parents[1]
+    takers = {
+        str(module.relative_to(host))
+        for module in host.rglob("*.py")
+        if "innkeeper.registry.described" in module.read_text()
+    }
+    assert takers == {
+        "registry/exits.py",  # what is raised to whoever waits, and told as the error of a plugin by them
+        "registry/foreign_backing.py",  # what is raised to the agent
+        "registry/secrets.py",
+        "testing/conformance.py",  # what a log has been told already
+    }
 
 
 def test_a_message_of_a_log_is_redacted_as_it_would_be_written(secrets):

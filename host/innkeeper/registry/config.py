@@ -141,11 +141,17 @@ def _anchored(value: Any, annotations: tuple[Annotation, ...], folder: Path) -> 
     return value
 
 
-def _anchored_defaults(config: BaseModel, folder: Path) -> BaseModel:
-    """Do the same with those that nobody has written."""
-    own = {name: getattr(config, name) for name in type(config).model_fields if name not in config.model_fields_set}
-    paths = {name: folder / value for name, value in own.items() if isinstance(value, Path)}
-    return config.model_copy(update=paths) if paths else config
+def _anchored_defaults(config: BaseModel, folder: Path, *, within: bool = False) -> BaseModel:
+    """Do the same with those that nobody has written; ``within`` a model that is a default as a whole."""
+    changes: dict[str, object] = {}
+    for name in type(config).model_fields:
+        value, default = getattr(config, name), within or name not in config.model_fields_set
+        if isinstance(value, BaseModel):
+            anchored = _anchored_defaults(value, folder, within=default)
+            changes |= {} if anchored is value else {name: anchored}
+        elif isinstance(value, Path) and default and not value.is_absolute():
+            changes[name] = folder / value
+    return config.model_copy(update=changes) if changes else config
 
 
 def _lines(

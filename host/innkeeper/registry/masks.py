@@ -84,7 +84,10 @@ def _secret_leaves(value: Any, annotations: tuple[Annotation, ...], *, within: b
 
 
 def remember_made(config: object, secrets: Secrets) -> None:
-    """Remember the secrets that a configuration holds, as its validators have made them, and its defaults."""
+    """Remember the secrets that a configuration holds, as its validators have made them.
+
+    What is written in the plugin's code as a default is none, such as "test".
+    """
     for text in _made(config, set()):
         secrets.remember(text)
 
@@ -98,7 +101,12 @@ def _made(value: object, seen: set[int]) -> Iterator[str]:
     seen.add(id(value))
     parts: Iterable[object] = ()
     if isinstance(value, BaseModel):
-        parts = (*value.__dict__.values(), *(value.__pydantic_extra__ or {}).values())
+        fields = type(value).model_fields
+        parts = (
+            each
+            for name, each in {**value.__dict__, **(value.__pydantic_extra__ or {})}.items()
+            if name in value.model_fields_set or name not in fields or fields[name].default_factory
+        )
     elif dataclasses.is_dataclass(value):
         parts = [getattr(value, field.name, None) for field in dataclasses.fields(value)]
     elif isinstance(value, Mapping):
