@@ -1,6 +1,7 @@
 """What the annotations of a plugin's ``Config`` say of the values in its tables."""
 
 import dataclasses
+import functools
 import typing
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -13,6 +14,7 @@ from pydantic.fields import FieldInfo
 Annotation: TypeAlias = Any
 Step: TypeAlias = int | str
 
+_PLAIN: Final = (str, int, float, bool, Any)
 _SECRETS: Final = (Secret, SecretBytes, SecretStr)
 
 
@@ -23,6 +25,8 @@ class Untold:
 def members(annotation: Annotation) -> tuple[Annotation, ...]:
     """Return the types that a value may be of, None left out; whatever only gives a type a name is looked through."""
     parts: tuple[Annotation, ...]
+    if type(annotation) is type and annotation is not NoneType:
+        return (annotation,)  # most are
     if aliased := getattr(annotation, "__value__", None) or getattr(_origin(annotation), "__value__", None):
         parts = (aliased,)
     elif isinstance(annotation, NewType):
@@ -40,15 +44,20 @@ def members(annotation: Annotation) -> tuple[Annotation, ...]:
     return tuple(each for part in parts for each in members(part))
 
 
-def fields_of(kind: Annotation) -> dict[str, tuple[Annotation, ...]] | None:
+def fields_of(kind: Annotation) -> Mapping[str, tuple[Annotation, ...]] | None:
     """Return the types of what a table may hold by key, each name of a field being one; None of what is no record.
 
     Of fields whose annotations cannot be looked at the type is ``Untold``.
     """
     record = _origin(kind) or kind
+    return _fields_of(record) if isinstance(record, type) else None
+
+
+@functools.lru_cache(maxsize=256)
+def _fields_of(record: type) -> Mapping[str, tuple[Annotation, ...]] | None:
     fields = getattr(record, "model_fields" if _is_model(record) else "__pydantic_fields__", None)
     if not isinstance(fields, Mapping):
-        if not (hasattr(record, "__total__") or (isinstance(record, type) and dataclasses.is_dataclass(record))):
+        if not (hasattr(record, "__total__") or dataclasses.is_dataclass(record)):
             return None
         return {name: (hint,) for name, hint in _hints(record).items()}
     found: dict[str, tuple[Annotation, ...]] = {}
@@ -73,6 +82,8 @@ def may_hold_secret(annotations: Iterable[Annotation]) -> bool:
 
 def _may_hold_secret(annotations: Iterable[Annotation], within: set[int]) -> bool:
     for each in (member for annotation in annotations for member in members(annotation)):
+        if each in _PLAIN:
+            continue
         record = _origin(each) or each
         if isinstance(record, str | typing.ForwardRef):
             return True  # nobody can tell
