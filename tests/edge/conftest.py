@@ -118,9 +118,9 @@ class FakeEngine:
     async def until_settled(self, task_id: str) -> None:
         self.record("until_settled", task_id)
 
-    def watch(self, task_id: str) -> FakeWatch | None:
+    def watch(self, task_id: str) -> FakeWatch:
         self.record("watch", task_id)
-        return self.watch_next
+        return self.watch_next or FakeWatch(from_start=False)
 
     async def cancel(self, tenant_id: str, caller: Caller, task_id: str) -> None:
         self.record("cancel", tenant_id, caller.key, task_id)

@@ -1,8 +1,10 @@
 """The HTTP+JSON binding: what each path does, what it refuses, and that JSON-RPC says the same."""
 
 import json
+from dataclasses import replace
 
 import anyio
+import httpx
 import pytest
 from a2a.types import a2a_pb2 as pb
 from a2a.utils.errors import A2A_REASON_TO_ERROR
@@ -177,6 +179,32 @@ async def test_an_unlisted_path_is_not_found(ask, engine, path, method):
 async def test_a_path_without_a_tenant_is_not_found(ask, engine, path):
     error_of(await ask("POST", path, SEND, base="/agents"), 404)
     assert engine.calls == []
+
+
+@pytest.mark.parametrize(("method", "path", "body"), REST.values(), ids=list(REST))
+async def test_the_only_tenant_need_not_be_named(make_edge, engine, set_up, method, path, body):
+    async def answer(base, at):
+        set_up(State.WORKING)
+        transport = httpx.ASGITransport(make_edge(sole_tenant=at))
+        async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
+            response = await client.request(method, base + path, json=body)
+        return response.status_code, response.content, engine.calls[:]
+
+    told, unnamed = await answer(HELLO, "hello"), await answer("/agents", "hello")
+    assert unnamed[0] == told[0] != 404
+    assert [call[0] for call in unnamed[2]] == [call[0] for call in told[2]]
+    assert (await answer("/agents", None))[0] in (404, 405)
+
+
+@pytest.mark.parametrize("path", ["/tasks/t1", "/tasks", "/tasks/t1:cancel"])
+async def test_a_tenants_own_paths_come_before_those_that_name_none(make_edge, engine, path):
+    """A tenant may be called "tasks"; what its paths mean is not taken from them."""
+    engine.tenants["tasks"] = replace(engine.tenants["hello"], id="tasks")
+    engine.add("t1")
+    transport = httpx.ASGITransport(make_edge(sole_tenant="tasks"))
+    async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
+        assert (await client.get("/agents/tasks/tasks/t1")).json()["id"] == "t1"
+        assert (await client.request("POST" if "cancel" in path else "GET", f"/agents{path}")).status_code in (404, 405)
 
 
 @pytest.mark.parametrize(

@@ -89,22 +89,28 @@ async def test_subscribing_starts_with_a_snapshot_that_was_read_after_the_watch_
     assert engine.watch_next.closed
 
 
-async def test_a_task_that_waits_for_its_caller_is_a_snapshot_and_nothing_more(open_wire, engine):
+async def test_a_task_that_waits_for_its_caller_is_followed_until_it_ends(open_wire, engine, new_watch, committed):
     engine.add("t1", State.INPUT_REQUIRED, seq=4)
+    engine.watch_next = new_watch(from_start=False, finished=False)
     wire = open_wire()
     wire.call("SubscribeToTask", {"id": "t1"})
-    await wire.run()
-    assert numbers(wire.body) == ["t1:4"]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wire.run)
+        await wire.until(lambda wire: b"id: t1:4" in wire.body)
+        assert not wire.ended
+        engine.watch_next.push(committed(5))
+        engine.watch_next.push(committed(6, State.COMPLETED))
+        engine.watch_next.finish()
+    assert numbers(wire.body) == ["t1:4", "t1:5", "t1:6"]
     assert wire.ended
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED])
-@pytest.mark.parametrize("watched", [True, False])
-async def test_a_task_that_has_ended_cannot_be_subscribed_to(rpc, engine, new_watch, state, watched):
+async def test_a_task_that_has_ended_cannot_be_subscribed_to(rpc, engine, new_watch, state):
     engine.add("t1", state)
-    engine.watch_next = new_watch(from_start=False) if watched else None
+    engine.watch_next = new_watch(from_start=False)
     assert (await rpc("SubscribeToTask", {"id": "t1"}))["error"]["code"] == -32004
-    assert not watched or engine.watch_next.closed
+    assert engine.watch_next.closed
 
 
 async def test_a_strangers_task_is_not_found_and_no_watch_stays(rpc, engine, new_watch):

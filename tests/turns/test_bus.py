@@ -83,6 +83,24 @@ async def test_a_watch_ends_when_its_task_has_no_turn_left_after_it_has_given_wh
     assert await numbers(watch) == [1, 2]
 
 
+async def test_a_lasting_watch_goes_on_while_the_task_waits_and_ends_with_it() -> None:
+    log = Log()
+    watch = log.bus.watch("task", lasting=True)
+    log.publish(2, last=State.INPUT_REQUIRED)
+    log.bus.end("task")
+    log.publish(2, last=State.COMPLETED)
+    assert await numbers(watch) == [1, 2, 3, 4]
+    assert log.bus.open_watches == 0
+
+
+async def test_a_lasting_watch_ends_when_the_host_stops() -> None:
+    log = Log()
+    watch = log.bus.watch("task", lasting=True)
+    log.publish(1, last=State.INPUT_REQUIRED)
+    log.bus.close()
+    assert await numbers(watch) == [1]
+
+
 async def test_events_without_a_body_are_not_for_streams() -> None:
     log = Log()
     watch = log.bus.watch("task")

@@ -48,7 +48,6 @@ async def test_a_watch_from_the_start_sees_every_event_of_the_new_task(engine_wi
             assert [event.seq async for event in watch] == [1, 2, 3]
         assert bench.engine.open_watches == 0
         await bench.engine.until_settled(admitted.task.id)
-        assert bench.engine.watch(admitted.task.id) is None
 
 
 async def test_watching_a_message_sent_before_joins_its_turn(engine_with: Any) -> None:

@@ -83,6 +83,13 @@ class UnsupportedOperation(Answerable):
     default = "This operation is not supported"
 
 
+class ContentTypeNotSupported(Answerable):
+    """A part of a message has a media type that the agent does not take; the message names both."""
+
+    code, status, grpc_status, reason = -32005, 400, "INVALID_ARGUMENT", "CONTENT_TYPE_NOT_SUPPORTED"
+    default = "This media type is not supported"
+
+
 class ExtensionRequired(Answerable):
     """The request does not ask for an extension that the agent cannot do without; the message names it."""
 

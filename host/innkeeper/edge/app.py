@@ -55,8 +55,8 @@ class EdgeApp:
     ``inner`` gets what is not ours, after the first of these; without one that is 404. What is guarded there passes the
     door as well, and says in its scope whom that has admitted: ``innkeeper.caller``, and ``innkeeper.tenants``, the ids
     of those of ``tenants`` that the caller may address; ``pages_door`` stands there instead of ``door`` if it is given.
-    ``sole_tenant`` is who is meant by a request that names no tenant, ``unversioned`` which version by one that names
-    none. ``public_tenant_cards`` shows tenants' cards to everybody.
+    ``sole_tenant`` is who is meant by a request that names no tenant, in either binding, ``unversioned`` which version
+    by one that names none. ``public_tenant_cards`` shows tenants' cards to everybody.
     """
 
     def __init__(
@@ -79,6 +79,7 @@ class EdgeApp:
         self._door = door
         self._pages_door = pages_door or door
         self._tenants = tuple(tenants)
+        self._sole_tenant = sole_tenant
         self._origins = origins
         self._rpc = JsonRpc(service, limits, new_id=new_id, sole_tenant=sole_tenant, unversioned=unversioned)
         self._rest = Rest(service, limits, new_id=new_id, unversioned=unversioned)
@@ -170,10 +171,17 @@ class EdgeApp:
         if not exchange.path.startswith("/agents/"):
             return None, None
         match = _AGENT_PATH.fullmatch(exchange.encoded_path)
+        tenant = unquote(match["tenant"]) if match else None
+        if tenant != self._sole_tenant and (methods := self._unnamed_methods(exchange)):
+            return methods, self._sole_tenant
         methods = match and (self._agent_paths.get(match["rest"]) or self._rest_methods(match["rest"]))
-        if not match or not methods:
+        if not methods:
             raise refusal(404, "")
-        return methods, unquote(match["tenant"])
+        return methods, tenant
+
+    def _unnamed_methods(self, exchange: Exchange) -> Methods | None:
+        """Find the methods of a REST path that names no tenant: whatever fits, as no other tenant is served."""
+        return self._rest_methods(exchange.encoded_path.removeprefix("/agents")) if self._sole_tenant else None
 
     def _rest_methods(self, path: str) -> Methods | None:
         route = find_route(path.removesuffix("/"))

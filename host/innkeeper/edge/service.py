@@ -12,6 +12,7 @@ from innkeeper.contract.errors import InvalidParams, PushNotSupported, TaskNotFo
 from innkeeper.edge import pages
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.extensions import require_extensions
+from innkeeper.edge.input_modes import require_input_modes
 from innkeeper.edge.push import Push
 from innkeeper.edge.wire import Incoming, fold_artifacts, incoming_from_request, list_json, task_json
 from innkeeper.ports.events import TERMINAL, Committed, State
@@ -46,7 +47,7 @@ class Stream:
     Use it as a context manager, from the moment it is made: that is what ends the watch.
     """
 
-    def __init__(self, task_id: str, watch: Watch | None, snapshot: Committed | None = None) -> None:
+    def __init__(self, task_id: str, watch: Watch, snapshot: Committed | None = None) -> None:
         self.task_id = task_id
         self._watch = watch
         self._snapshot = snapshot
@@ -58,8 +59,7 @@ class Stream:
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._watch is not None:
-            await self._watch.aclose()
+        await self._watch.aclose()
 
     def __aiter__(self) -> Self:
         return self
@@ -68,11 +68,10 @@ class Stream:
         if self._snapshot is not None:
             snapshot, self._snapshot = self._snapshot, None
             return snapshot
-        while self._watch is not None:
+        while True:
             committed = await anext(self._watch)
             if committed.seq > self._seen:
                 return committed
-        raise StopAsyncIteration
 
 
 class Service:
@@ -95,6 +94,7 @@ class Service:
         """Take a message; answer when its task has settled, or at once if the caller asked for that (§3.1.1)."""
         require_extensions(call.tenant.agent, call.extensions)
         incoming = incoming_from_request(request)
+        require_input_modes(call.tenant.agent, request.message.parts)
         submission = _submission(call, incoming, await self._inline_push(call, request, may_lack=False))
         admitted = await self._engine.submit(call.tenant, call.caller, submission)
         if not incoming.return_immediately:
@@ -110,6 +110,7 @@ class Service:
         _require_streaming(call)
         require_extensions(call.tenant.agent, call.extensions)
         incoming = incoming_from_request(request)
+        require_input_modes(call.tenant.agent, request.message.parts)
         submission = _submission(call, incoming, await self._inline_push(call, request, may_lack=True))
         admitted, watch = await self._engine.submit_and_watch(call.tenant, call.caller, submission)
         if watch.from_start:
@@ -134,10 +135,7 @@ class Service:
         return task_json(await self._view(call, task_id, None))
 
     async def subscribe(self, call: Call, request: pb.SubscribeToTaskRequest) -> Stream:
-        """Follow a task from now on, beginning with a snapshot (§3.1.6).
-
-        A task that waits for its caller has nothing to follow: the snapshot is all of it.
-        """
+        """Follow a task from now on until it ends, beginning with a snapshot (§3.1.6)."""
         _require_streaming(call)
         task_id = _required_id(request.id)
         watch = self._engine.watch(task_id)  # before the snapshot, so that nothing falls between the two
@@ -194,15 +192,14 @@ class Service:
         self,
         call: Call,
         task_id: str,
-        watch: Watch | None,
+        watch: Watch,
         history_length: int | None = None,
         refused: frozenset[State] = frozenset(),
     ) -> Stream:
         try:
             snapshot = await self._snapshot(call, task_id, history_length, refused)
         except BaseException:
-            if watch is not None:
-                await watch.aclose()
+            await watch.aclose()
             raise
         return Stream(task_id, watch, snapshot)
 

@@ -7,7 +7,7 @@ from types import TracebackType
 from typing import Final, Self
 
 from innkeeper.contract.errors import Unavailable
-from innkeeper.ports.events import SETTLED, Committed
+from innkeeper.ports.events import SETTLED, TERMINAL, Committed, State
 
 TAIL: Final = 1024
 """How many events a watch holds in memory; a slower reader catches up from the log instead."""
@@ -21,12 +21,15 @@ class Watch:
 
     Iterate to get every event once, in order. A reader slower than the task falls back on the log, so it never makes
     the task wait and never misses an event. Iteration ends after a settled state, when the task has no accepted turn
-    left, and when the host stops. ``from_start`` says that the events begin with the task's first.
+    left, and when the host stops. ``from_start`` says that the events begin with the task's first, ``lasting`` that
+    only a terminal state ends it: a task that waits for its caller goes on when that has answered.
     """
 
-    def __init__(self, bus: "Bus", task_id: str, *, from_start: bool) -> None:
+    def __init__(self, bus: "Bus", task_id: str, *, from_start: bool, lasting: bool) -> None:
         self.task_id = task_id
         self.from_start = from_start
+        self.lasting = lasting
+        self._ends: frozenset[State] = TERMINAL if lasting else SETTLED
         self._bus = bus
         self._tail: deque[Committed] = deque()
         self._seen = 0
@@ -85,7 +88,7 @@ class Watch:
     def _take(self) -> Committed:
         committed = self._tail.popleft()
         self._seen = max(self._seen, committed.seq)
-        if committed.state in SETTLED:
+        if committed.state in self._ends:
             self._tail.clear()
             self._lagging = False
             self.close()
@@ -125,9 +128,9 @@ class Bus:
         if committed.state in SETTLED:
             self._wake(committed.task_id)
 
-    def watch(self, task_id: str, *, from_start: bool = False) -> Watch:
+    def watch(self, task_id: str, *, from_start: bool = False, lasting: bool = False) -> Watch:
         """Open a watch: it gets every event of the task that is published from now on."""
-        watch = Watch(self, task_id, from_start=from_start)
+        watch = Watch(self, task_id, from_start=from_start, lasting=lasting)
         if self._closed:
             watch.finish()
             return watch
@@ -164,7 +167,8 @@ class Bus:
     def end(self, task_id: str) -> None:
         """Say that the task has no accepted turn left."""
         for watch in self._watches.get(task_id, ()):
-            watch.finish()
+            if not watch.lasting:
+                watch.finish()
         self._wake(task_id)
 
     def refuse(self, task_id: str, error: Unavailable) -> None:

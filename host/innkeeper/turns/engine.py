@@ -171,9 +171,9 @@ class Engine:
         if task_id in self._live:
             await self._bus.until_settled(task_id)
 
-    def watch(self, task_id: str) -> Watch | None:
-        """Watch a task from here on; None when it has no accepted turn left."""
-        return self._bus.watch(task_id) if task_id in self._live else None
+    def watch(self, task_id: str) -> Watch:
+        """Watch a task from here on until it ends, also while it waits for its caller."""
+        return self._bus.watch(task_id, lasting=True)
 
     def own_tasks(self, tenant_id: str, caller_key: str) -> OwnTasks:
         """Return the tasks of one caller at one tenant."""
