@@ -83,7 +83,7 @@ async def test_a_server_that_does_not_behave_is_a_fault(answer, why):
         source = HttpKeySource(loopback_http=True, seconds=0.1 if "0.1" in why else 5, document_bytes=1000)
         with pytest.raises(KeySetFault, match=why):
             await source.fetch(url)
-    assert len(requests) == 1
+    assert len(requests) <= 1  # none, where the time was up before the request had been read
 
 
 async def test_plain_http_is_for_loopback_and_only_where_it_is_allowed():
