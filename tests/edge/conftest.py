@@ -43,6 +43,7 @@ class FakeWatch:
     def __init__(self, *events: Committed, from_start: bool = True, finished: bool = True) -> None:
         self.from_start = from_start
         self.closed = False
+        self.place: tuple[int, int] | None = None
         self.delivered = 0
         self._events: asyncio.Queue[Committed | Exception | None] = asyncio.Queue()
         for event in events:
@@ -55,6 +56,9 @@ class FakeWatch:
 
     def finish(self) -> None:
         self._events.put_nowait(None)
+
+    def resume(self, after: int, known: int) -> None:
+        self.place = (after, known)
 
     async def aclose(self) -> None:
         self.closed = True

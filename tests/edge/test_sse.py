@@ -11,6 +11,9 @@ from innkeeper.ports.events import State
 
 pytestmark = pytest.mark.anyio
 
+SEND = {"message": {"messageId": "m1", "role": "ROLE_USER", "parts": [{"text": "hi"}]}}
+RPC = {"jsonrpc": "2.0", "id": 7, "params": {"id": "t1", **SEND}}
+
 
 def events(body):
     """Parse a finished stream: each event as (id, response)."""
@@ -103,6 +106,68 @@ async def test_a_task_that_waits_for_its_caller_is_followed_until_it_ends(open_w
         engine.watch_next.finish()
     assert numbers(wire.body) == ["t1:4", "t1:5", "t1:6"]
     assert wire.ended
+
+
+READERS = {
+    "subscribes": ("/agents/hello/tasks/t1:subscribe", b""),
+    "sends again": ("/agents/hello/message:stream", json.dumps(SEND).encode()),
+    "subscribes by JSON-RPC": ("/agents/hello", json.dumps(RPC | {"method": "SubscribeToTask"}).encode()),
+    "sends again by JSON-RPC": ("/agents/hello", json.dumps(RPC | {"method": "SendStreamingMessage"}).encode()),
+}
+
+
+@pytest.fixture(params=READERS.values(), ids=READERS)
+def reading(request, open_wire, engine, new_watch):
+    """Come back to a task that has come to event 5, with what was seen last."""
+    engine.add("t1", State.WORKING, seq=5)
+    engine.watch_next = new_watch(from_start=False, finished=False)
+    path, body = request.param
+
+    def come_back(*seen):
+        wire = open_wire(path)
+        wire.scope["headers"] += [(b"last-event-id", each.encode()) for each in seen]
+        wire.say(body)
+        return wire
+
+    return come_back
+
+
+async def test_a_reader_who_comes_back_gets_what_it_has_not_seen_and_no_snapshot(reading, engine, committed):
+    wire = reading("t1:3")
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(wire.run)
+        await wire.until(lambda wire: wire.status == 200)  # before there is anything to say
+        for number in (4, 5):
+            engine.watch_next.push(committed(number))
+        engine.watch_next.finish()
+    assert numbers(wire.body) == ["t1:4", "t1:5"]
+    assert engine.watch_next.place == (3, 5)
+    assert engine.watch_next.closed
+
+
+@pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED])
+async def test_a_reader_who_comes_back_to_a_task_that_has_ended_gets_the_rest_and_the_end(reading, engine, state):
+    engine.add("t1", state, seq=5)
+    wire = reading("t1:5")
+    await wire.run()
+    assert (wire.status, wire.body, wire.ended) == (200, b"", True)
+    assert engine.watch_next.place == (5, 5)
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        *(("t1:6",), ("t1:0",), ("t1:-1",), ("t1:+1",), ("t1:",), ("t1:x",), ("t1:1e0",), ("t1:" + "9" * 30,)),
+        *(("t2:3",), ("3",), ("",), (":3",), ("t1:t1:3",), ("t1:3", "t1:4")),
+    ],
+)
+async def test_what_is_no_event_of_the_task_is_as_if_nothing_had_been_said(reading, engine, committed, seen):
+    wire = reading(*seen)
+    engine.watch_next.push(committed(6))
+    engine.watch_next.finish()
+    await wire.run()
+    assert numbers(wire.body) == ["t1:5", "t1:6"]
+    assert engine.watch_next.place is None
 
 
 @pytest.mark.parametrize("state", [State.COMPLETED, State.FAILED, State.CANCELED, State.REJECTED])

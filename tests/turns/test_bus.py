@@ -101,6 +101,36 @@ async def test_a_lasting_watch_ends_when_the_host_stops() -> None:
     assert await numbers(watch) == [1]
 
 
+async def test_a_watch_is_resumed_after_any_event_and_goes_on_with_what_is_new() -> None:
+    log = Log()
+    log.publish(2, last=State.INPUT_REQUIRED)
+    log.publish(2)
+    watch = log.bus.watch("task")
+    watch.resume(1, known=4)
+    log.publish(1, last=State.COMPLETED)
+    assert await numbers(watch) == [2, 3, 4, 5]
+    assert log.bus.open_watches == 0
+
+
+async def test_a_watch_resumed_at_a_settled_state_ends_with_that() -> None:
+    log = Log()
+    log.publish(3, last=State.INPUT_REQUIRED)
+    watch = log.bus.watch("task")
+    watch.resume(1, known=3)
+    assert await numbers(watch) == [2, 3]
+
+
+async def test_a_finished_watch_gives_the_tail_after_its_place_however_long() -> None:
+    log = Log()
+    log.publish(3000, last=State.COMPLETED)
+    for seen in (1, 2999, 3000):
+        watch = log.bus.watch("task", lasting=True)
+        watch.resume(seen, known=3000)
+        watch.finish()
+        assert await numbers(watch) == list(range(seen + 1, 3001))
+        watch.close()
+
+
 async def test_events_without_a_body_are_not_for_streams() -> None:
     log = Log()
     watch = log.bus.watch("task")

@@ -10,6 +10,7 @@ from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest,
 from innkeeper.contract.message import JSON
 from innkeeper.edge.answers import Answers, error_info
 from innkeeper.edge.door import Admission
+from innkeeper.edge.event_ids import last_event_id
 from innkeeper.edge.extensions import activated_header, extensions_from_header
 from innkeeper.edge.faults import NewId
 from innkeeper.edge.http import Exchange, Limits, Reply
@@ -102,8 +103,13 @@ class JsonRpc:
         method = METHODS.get(name)
         if method is None:
             raise MethodNotFound
-        asked = extensions_from_header(exchange)
-        call = Call(tenant, admission.caller, by_path=path_tenant is not None, extensions=asked)
+        call = Call(
+            tenant,
+            admission.caller,
+            by_path=path_tenant is not None,
+            extensions=extensions_from_header(exchange),
+            last_event_id=last_event_id(exchange),
+        )
         return method, call, request_from_params(method, params)
 
     def _tenant_id(self, params: Mapping[str, JSON], path_tenant: str | None) -> str:

@@ -10,6 +10,7 @@ from innkeeper.contract.errors import Answerable, InvalidParams, InvalidRequest
 from innkeeper.contract.message import JSON
 from innkeeper.edge.answers import Answers, error_info
 from innkeeper.edge.door import Admission
+from innkeeper.edge.event_ids import last_event_id
 from innkeeper.edge.extensions import activated_header, extensions_from_header
 from innkeeper.edge.faults import NewId
 from innkeeper.edge.http import Exchange, Limits, Reply, status_json
@@ -108,7 +109,13 @@ class Rest:
         try:
             tenant = admission.tenant(tenant_id, self._service.find_tenant)
             check_version(exchange, self._unversioned)
-            call = Call(tenant, admission.caller, by_path=True, extensions=extensions_from_header(exchange))
+            call = Call(
+                tenant,
+                admission.caller,
+                by_path=True,
+                extensions=extensions_from_header(exchange),
+                last_event_id=last_event_id(exchange),
+            )
             if exchange.method == "POST":
                 params = await self._body(exchange, may_be_empty=name in SAID_BY_PATH)
             else:

@@ -11,6 +11,7 @@ from innkeeper.contract.caller import Caller
 from innkeeper.contract.errors import InvalidParams, PushNotSupported, TaskNotFound, UnsupportedOperation
 from innkeeper.edge import pages
 from innkeeper.edge.cards import Cards
+from innkeeper.edge.event_ids import find_seq
 from innkeeper.edge.extensions import require_extensions
 from innkeeper.edge.input_modes import require_input_modes
 from innkeeper.edge.push import Push
@@ -32,6 +33,7 @@ class Call:
     """Who calls whom. ``by_path``: the path named the tenant, so that the answer may leave it out.
 
     ``extensions`` are those that the request asks for, ``activated`` those that it turns out to have got.
+    ``last_event_id`` names the event that a reader who comes back has seen last.
     """
 
     tenant: Tenant
@@ -39,16 +41,19 @@ class Call:
     by_path: bool
     extensions: tuple[str, ...] = ()
     activated: dict[str, None] = field(default_factory=dict)
+    last_event_id: str = ""
 
 
 class Stream:
     """The events of a task for one reader: a snapshot unless all are there, then what follows it, without gap.
 
+    One that is ``resumed`` has neither snapshot nor beginning: it follows what the reader has seen.
     Use it as a context manager, from the moment it is made: that is what ends the watch.
     """
 
-    def __init__(self, task_id: str, watch: Watch, snapshot: Committed | None = None) -> None:
+    def __init__(self, task_id: str, watch: Watch, snapshot: Committed | None = None, *, resumed: bool = False) -> None:
         self.task_id = task_id
+        self.resumed = resumed
         self._watch = watch
         self._snapshot = snapshot
         self._seen = 0 if snapshot is None else snapshot.seq
@@ -105,7 +110,8 @@ class Service:
     async def stream(self, call: Call, request: pb.SendMessageRequest) -> Stream:
         """Take a message and follow its task until that settles (§3.1.2).
 
-        A message that was taken before, and one to a task that has events already, starts with a snapshot.
+        A message that was taken before, and one to a task that has events already, starts with a snapshot, or after
+        the event that the reader has seen last.
         """
         _require_streaming(call)
         require_extensions(call.tenant.agent, call.extensions)
@@ -135,7 +141,10 @@ class Service:
         return task_json(await self._view(call, task_id, None))
 
     async def subscribe(self, call: Call, request: pb.SubscribeToTaskRequest) -> Stream:
-        """Follow a task from now on until it ends, beginning with a snapshot (§3.1.6)."""
+        """Follow a task from now on until it ends, beginning with a snapshot (§3.1.6).
+
+        Who says which event it has seen last gets those after it instead, also of a task that has ended meanwhile.
+        """
         _require_streaming(call)
         task_id = _required_id(request.id)
         watch = self._engine.watch(task_id)  # before the snapshot, so that nothing falls between the two
@@ -197,11 +206,24 @@ class Service:
         refused: frozenset[State] = frozenset(),
     ) -> Stream:
         try:
+            if await self._resume(call, task_id, watch):
+                return Stream(task_id, watch, resumed=True)
             snapshot = await self._snapshot(call, task_id, history_length, refused)
         except BaseException:
             await watch.aclose()
             raise
         return Stream(task_id, watch, snapshot)
+
+    async def _resume(self, call: Call, task_id: str, watch: Watch) -> bool:
+        """Set the watch to what comes after the reader's last event; False unless that is one of the task."""
+        seen = find_seq(call.last_event_id, task_id)
+        view = None if seen is None else await self._own(call).find(task_id, history_length=0, artifacts=False)
+        if seen is None or view is None or seen > view.task.seq:
+            return False
+        watch.resume(seen, known=view.task.seq)
+        if view.task.state in TERMINAL:
+            watch.finish()
+        return True
 
     async def _snapshot(
         self, call: Call, task_id: str, history_length: int | None, refused: frozenset[State]

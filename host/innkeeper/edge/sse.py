@@ -7,6 +7,7 @@ import anyio
 import anyio.lowlevel
 
 from innkeeper.contract.errors import Unavailable
+from innkeeper.edge.event_ids import event_id
 from innkeeper.edge.http import Exchange, Limits
 from innkeeper.edge.service import Stream
 from innkeeper.ports.events import Committed
@@ -31,14 +32,15 @@ async def answer(
     """Send the events of the stream until it ends or the client leaves; ``event`` makes the data of each.
 
     The turn behind it is not touched by either. The answer begins with the first event; what goes wrong before it is
-    raised. What goes wrong later is the last event: ``failure`` makes its lines. To HEAD only the headers are sent.
+    raised. What goes wrong later is the last event: ``failure`` makes its lines. A stream that was resumed may have no
+    event for a while, or none at all: its answer begins at once. To HEAD only the headers are sent.
 
     Raises:
         Unavailable: the stream ended before its first event.
     """
     async with stream:
-        first = await anext(stream, None)
-        if first is None:
+        first = None if stream.resumed else await anext(stream, None)
+        if first is None and not stream.resumed:
             raise Unavailable
         if exchange.method == "HEAD":
             await exchange.start(200, list(_HEADERS))
@@ -51,10 +53,12 @@ async def answer(
             tasks.cancel_scope.cancel()
 
 
-async def _feed(writer: "_Writer", first: Committed, rest: Stream, failure: Failure) -> None:
+async def _feed(writer: "_Writer", first: Committed | None, rest: Stream, failure: Failure) -> None:
     try:
         try:
-            await writer.begin(first)
+            await writer.begin()
+            if first is not None:
+                await writer.event(first)
             async for committed in rest:
                 await writer.event(committed)
         except _Stuck:
@@ -80,13 +84,12 @@ class _Writer:
         self._data = data
         self._turn = anyio.Lock(fast_acquire=True)
 
-    async def begin(self, first: Committed) -> None:
+    async def begin(self) -> None:
         async with self._turn:
             await self._exchange.start(200, list(_HEADERS))
-        await self.event(first)
 
     async def event(self, committed: Committed) -> None:
-        head = f"id: {committed.task_id}:{committed.seq}\ndata: ".encode()
+        head = f"id: {event_id(committed.task_id, committed.seq)}\ndata: ".encode()
         await self._write(head + self._data(committed.body) + b"\n\n")
 
     async def end(self, last: bytes = b"") -> None:

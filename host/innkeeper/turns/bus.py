@@ -33,9 +33,20 @@ class Watch:
         self._bus = bus
         self._tail: deque[Committed] = deque()
         self._seen = 0
+        self._known = 0
         self._lagging = False
         self._over = False
         self._wake = asyncio.Event()
+
+    def resume(self, after: int, known: int) -> None:
+        """Go back to right after the event of that number, from where the log is read.
+
+        The task has come to the event ``known``: whatever had settled before that has gone on since, and ends nothing.
+        """
+        self._seen, self._known = after, known
+        self._lagging = True
+        self._tail.clear()
+        self._wake.set()
 
     def push(self, committed: Committed) -> None:
         """Take an event from the bus."""
@@ -88,7 +99,7 @@ class Watch:
     def _take(self) -> Committed:
         committed = self._tail.popleft()
         self._seen = max(self._seen, committed.seq)
-        if committed.state in self._ends:
+        if committed.state in self._ends and committed.seq >= self._known:
             self._tail.clear()
             self._lagging = False
             self.close()

@@ -15,7 +15,7 @@ from a2a.server.events import EventQueue
 from a2a.server.tasks import TaskUpdater
 from a2a.types import TaskState
 
-from innkeeper import Agent, Ask, Part, Provider, Refuse, Skill, Turn, hookimpl
+from innkeeper import Agent, Ask, Extension, Part, Provider, Refuse, Skill, Turn, hookimpl
 
 
 async def echo(turn: Turn) -> str:
@@ -196,6 +196,15 @@ LETTERS = Agent(
 """Its card has what canonical forms and encoders trip over."""
 
 
+NEEDS_EXTENSION = Agent(
+    "needs-extension", echo, extensions=(Extension("https://extensions.example/needed/v1", required=True),)
+)
+
+
 @hookimpl
 def register_agents() -> list[Agent]:
-    return [LETTERS, *(Agent(name, handler, description=f"Tests: {name}.") for name, handler in HANDLERS.items())]
+    return [
+        LETTERS,
+        NEEDS_EXTENSION,
+        *(Agent(name, handler, description=f"Tests: {name}.") for name, handler in HANDLERS.items()),
+    ]
