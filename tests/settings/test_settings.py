@@ -338,3 +338,11 @@ def test_what_stands_where_a_plugins_table_belongs_is_not_shown(faults_of, toml)
     assert "plugins" in fault
     assert "hush" not in fault
     assert "(not shown)" in fault
+
+
+def test_a_variable_that_is_not_set_is_told_where_a_tenant_names_it(faults_of):
+    toml = "[tenants.a]\nname = '${NOWHERE} ${NOWHERE}'\nuse = ['${AWAY}']\n[tenants.b]\nname = '${HERE}'"
+    assert [fault for fault in faults_of(toml, HERE="x") if "is not set" in fault] == [
+        "tenants.a.name: environment NOWHERE is not set",
+        "tenants.a.use: environment AWAY is not set",
+    ]

@@ -75,7 +75,7 @@ def load_settings(config: Path | None, environ: Mapping[str, str], cwd: Path) ->
     except ValidationError as error:
         details = error.errors(include_url=False)  # those without a place are in _faults_of_mode
         faults += [expansion.redacted(_line(detail, ours)) for detail in details if detail["loc"]]
-    faults += [f"environment {name}: not set, but tenants refer to it" for name in dict.fromkeys(expansion.unset)]
+    faults += _unset(values, environ)
     if faults:
         raise SettingsFault(*faults)
     return _anchored(settings, path.parent)
@@ -111,6 +111,18 @@ def _with_tenants_expanded(values: Values, expansion: Expansion) -> Values:
             for tenant_id, own in tenants.items()
         }
     }
+
+
+def _unset(values: Values, environ: Mapping[str, str]) -> Iterator[str]:
+    """Say where a tenant refers to what is not set; tables of plugins are looked at by whoever expands them."""
+    tenants = values.get("tenants")
+    for tenant_id, own in tenants.items() if isinstance(tenants, dict) else ():
+        for key, value in own.items() if isinstance(own, dict) else ():
+            expansion = Expansion(environ)
+            if key != "plugins":
+                expansion.expanded(value)
+            for name in dict.fromkeys(expansion.unset):
+                yield f"tenants.{tenant_id}.{key}: environment {name} is not set"
 
 
 def _variables() -> Iterator[str]:
