@@ -426,6 +426,8 @@ async def test_the_tasks_of_others_are_as_if_they_were_not(wire, door):
     for method in ("GetTask", "CancelTask", "SubscribeToTask"):
         mine, nobodys = [await bob.call(method, {"id": task_id}) for task_id in (task["id"], NOBODYS)]
         assert (mine.reason, mine.error) == ("TASK_NOT_FOUND", nobodys.error)
+    seen = {"last-event-id": f"{task['id']}:1"}
+    assert (await bob.call("SubscribeToTask", {"id": task["id"]}, headers=seen)).reason == "TASK_NOT_FOUND"
     assert (await bob.call("SendMessage", saying("red", taskId=task["id"]))).reason == "TASK_NOT_FOUND"
     assert (await bob.call("ListTaskPushNotificationConfigs", {"taskId": task["id"]})).reason == "TASK_NOT_FOUND"
     assert (await bob.done("ListTasks", {"contextId": task["contextId"]})).result["totalSize"] == 0
