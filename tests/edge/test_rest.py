@@ -196,15 +196,26 @@ async def test_the_only_tenant_need_not_be_named(make_edge, engine, set_up, meth
     assert (await answer("/agents", None))[0] in (404, 405)
 
 
-@pytest.mark.parametrize("path", ["/tasks/t1", "/tasks", "/tasks/t1:cancel"])
-async def test_a_tenants_own_paths_come_before_those_that_name_none(make_edge, engine, path):
+@pytest.mark.parametrize("sole", ["tasks", "hello"])
+async def test_a_tenant_that_a_path_names_comes_before_the_only_one(make_edge, engine, sole):
     """A tenant may be called "tasks"; what its paths mean is not taken from them."""
     engine.tenants["tasks"] = replace(engine.tenants["hello"], id="tasks")
-    engine.add("t1")
-    transport = httpx.ASGITransport(make_edge(sole_tenant="tasks"))
+    engine.add("t1", State.WORKING)
+    transport = httpx.ASGITransport(make_edge(sole_tenant=sole))
     async with httpx.AsyncClient(transport=transport, base_url="http://127.0.0.1:8080") as client:
-        assert (await client.get("/agents/tasks/tasks/t1")).json()["id"] == "t1"
-        assert (await client.request("POST" if "cancel" in path else "GET", f"/agents{path}")).status_code in (404, 405)
+
+        async def asked_for(method, path, **more):
+            engine.calls.clear()
+            assert (await client.request(method, f"/agents{path}", **more)).status_code == 200
+            return engine.calls[-1][:2]
+
+        assert await asked_for("GET", "/tasks/tasks") == ("list", "tasks")
+        assert await asked_for("GET", "/tasks/tasks/t1") == ("find", "tasks")
+        assert await asked_for("GET", "/tasks/t1") == ("find", sole)
+        assert await asked_for("GET", "/tasks") == ("list", sole)
+        assert await asked_for("POST", "/tasks/t1:cancel") == ("find", sole)
+        rpc = {"jsonrpc": "2.0", "id": 1, "method": "GetTask", "params": {"id": "t1"}}
+        assert await asked_for("POST", "/tasks", json=rpc) == ("find", "tasks")
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Iterator
 from urllib.parse import quote
@@ -109,5 +110,27 @@ def test_rest_answers_whatever_it_is_sent(http):
         headers = {"content-type": "application/json", **headers}
         url = f"/agents/{tenant}" + route.format(*segments)
         assert_answered(http.request(method, url, params=query, content=body, headers=headers))
+
+    go_on(holds)
+
+
+@pytest.mark.timeout(SECONDS + 60)
+def test_a_stream_is_continued_or_begun_whatever_its_reader_says_it_has_seen(http):
+    message = {"messageId": "streamed", "role": "ROLE_USER", "parts": [{"text": "Ada"}]}
+    first = http.post("/agents/hello/message:stream", json={"message": message}).text
+    ids = re.findall(r"^id: (.*)$", first, re.MULTILINE)
+    task_id = ids[0].rpartition(":")[0]
+    alike = st.from_regex(
+        rf"({task_id}|[!-~]{{0,9}}):?[-+]?\d{{0,30}}", fullmatch=True, alphabet=st.characters(codec="ascii")
+    )
+
+    @ROUND
+    @given(seen=st.sampled_from(ids) | alike)
+    def holds(seen):
+        headers = {"last-event-id": seen}
+        response = http.post("/agents/hello/message:stream", json={"message": message}, headers=headers)
+        assert_answered(response)
+        told = re.findall(r"^id: (.*)$", response.text, re.MULTILINE)
+        assert told == (ids[ids.index(seen) + 1 :] if seen in ids else ids[-1:])
 
     go_on(holds)

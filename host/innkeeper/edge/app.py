@@ -171,23 +171,24 @@ class EdgeApp:
         if not exchange.path.startswith("/agents/"):
             return None, None
         match = _AGENT_PATH.fullmatch(exchange.encoded_path)
-        tenant = unquote(match["tenant"]) if match else None
-        if tenant != self._sole_tenant and (methods := self._unnamed_methods(exchange)):
-            return methods, self._sole_tenant
-        methods = match and (self._agent_paths.get(match["rest"]) or self._rest_methods(match["rest"]))
+        methods = dict(self._unnamed_methods(exchange))
+        if match:
+            methods |= self._agent_paths.get(match["rest"]) or self._rest_methods(match["rest"])
         if not methods:
             raise refusal(404, "")
-        return methods, tenant
+        return methods, unquote(match["tenant"]) if match else None
 
-    def _unnamed_methods(self, exchange: Exchange) -> Methods | None:
-        """Find the methods of a REST path that names no tenant: whatever fits, as no other tenant is served."""
-        return self._rest_methods(exchange.encoded_path.removeprefix("/agents")) if self._sole_tenant else None
+    def _unnamed_methods(self, exchange: Exchange) -> Methods:
+        """Find the methods of a REST path that names no tenant, where there is only one. A path that names one wins."""
+        path = exchange.encoded_path.removeprefix("/agents")
+        return self._rest_methods(path, self._sole_tenant) if self._sole_tenant is not None else {}
 
-    def _rest_methods(self, path: str) -> Methods | None:
+    def _rest_methods(self, path: str, unnamed: str | None = None) -> Methods:
         route = find_route(path.removesuffix("/"))
-        return None if route is None else dict.fromkeys(route.methods, partial(self._call_rest, route))
+        return {} if route is None else dict.fromkeys(route.methods, partial(self._call_rest, route, unnamed))
 
-    async def _call_rest(self, route: Route, exchange: Exchange, tenant: str | None) -> None:
+    async def _call_rest(self, route: Route, unnamed: str | None, exchange: Exchange, named: str | None) -> None:
+        tenant = unnamed or named
         await self._rest.answer(exchange, await self._admit(exchange, tenant), tenant or "", route)
 
     async def _post_rpc(self, exchange: Exchange, tenant: str | None) -> None:
