@@ -121,6 +121,26 @@ async def test_a_request_that_must_be_refused_is(wire, tenant, method, params, r
     assert (await wire.at(tenant).call(method, params)).reason == reason
 
 
+PUSH = {
+    "CreateTaskPushNotificationConfig": {"taskId": NOBODYS, **HOOK},
+    "GetTaskPushNotificationConfig": {"taskId": NOBODYS, "id": "p"},
+    "ListTaskPushNotificationConfigs": {"taskId": NOBODYS},
+    "DeleteTaskPushNotificationConfig": {"taskId": NOBODYS, "id": "p"},
+    "SendMessage": saying("hi", configuration={"taskPushNotificationConfig": HOOK}),
+    "SendStreamingMessage": saying("hi", configuration={"taskPushNotificationConfig": HOOK}),
+}
+
+
+@pytest.mark.parametrize("binding", ["JSONRPC", "HTTP+JSON"])
+async def test_what_needs_push_is_refused_where_the_card_does_not_say_it(host, binding):
+    """§3.3.4."""
+    async with httpx.AsyncClient(timeout=30, trust_env=False) as http:
+        wire = Wire(binding, host.agent("echo"), http)
+        assert not (await wire.done("GetExtendedAgentCard")).result["capabilities"].get("pushNotifications")
+        for method, params in PUSH.items():
+            assert (await wire.call(method, params)).reason == "PUSH_NOTIFICATION_NOT_SUPPORTED"
+
+
 @pytest.mark.parametrize("end", ["completed", "canceled", "rejected"])
 async def test_a_task_that_has_ended_takes_no_message_no_cancellation_and_no_stream(wire, end):
     """§3.1.1, §3.1.2, §3.1.5, §3.1.6."""
