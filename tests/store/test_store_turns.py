@@ -45,6 +45,7 @@ async def withdrawn(house):
 
 STEPS = {
     "claim": lambda house, turn, attempt: house.store.claim(turn, "other"),
+    "start": lambda house, turn, attempt: house.store.start(turn, "other", house.status(State.WORKING)),
     "begin": lambda house, turn, attempt: house.store.begin(turn, attempt, house.status(State.WORKING)),
     "append": lambda house, turn, attempt: house.store.append(turn, attempt, house.piece("x")),
     "append status": lambda house, turn, attempt: house.store.append(turn, attempt, house.status(State.WORKING, "hm")),
@@ -52,12 +53,20 @@ STEPS = {
     "end silently": lambda house, turn, attempt: house.store.end(turn, attempt, Ending(lambda _: None, b"[1]")),
 }
 ALLOWED = {
-    queued: {"claim"},
+    queued: {"claim", "start"},
     claimed: {"begin", "append", "append status", "end", "end silently"},
     running: {"append", "append status", "end", "end silently"},
     ended: set(),
     withdrawn: set(),
 }
+
+
+async def test_a_start_is_a_claim_and_a_begin(house):
+    one, other = await house.turn(), await house.turn()
+    assert await house.store.start(one, "host", house.status(State.WORKING))
+    assert await house.store.claim(other, "host")
+    assert await house.store.begin(other, 1, house.status(State.WORKING))
+    assert turn_row(house, one) == turn_row(house, other) == ("running", 1, 1, "host")
 
 
 @pytest.mark.parametrize("state", list(ALLOWED))
@@ -72,7 +81,9 @@ async def test_a_step_is_taken_in_its_states_only_and_else_writes_nothing(house,
         assert house.events == events
 
 
-@pytest.mark.parametrize(("state", "step"), [(s, step) for s, steps in ALLOWED.items() for step in steps - {"claim"}])
+@pytest.mark.parametrize(
+    ("state", "step"), [(s, step) for s, steps in ALLOWED.items() for step in steps - {"claim", "start"}]
+)
 @pytest.mark.parametrize("attempt", [0, 2])
 async def test_another_attempt_than_the_current_one_writes_nothing(house, state, step, attempt):
     turn = await state(house)

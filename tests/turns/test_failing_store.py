@@ -1,5 +1,6 @@
 """A store that fails, and what becomes of the turns."""
 
+import contextlib
 from typing import Any
 
 import anyio
@@ -34,6 +35,17 @@ async def test_a_turn_goes_on_when_the_store_takes_its_writes_again_and_its_sess
     assert not any(errors.values())
 
 
+async def test_a_start_that_cannot_be_stored_is_tried_again(engine_with: Any) -> None:
+    errors: dict[str, list[Exception]] = {"start": [Unavailable(), Unavailable()]}
+    async with engine_with(Agent("t", echo), errors=errors) as bench:
+        admitted = await bench.say("hi")
+        with anyio.fail_after(20):
+            while (await bench.view(admitted.task.id)).task.state != "completed":
+                with contextlib.suppress(Unavailable):
+                    await bench.engine.until_settled(admitted.task.id)
+    assert not any(errors.values())
+
+
 async def test_those_who_wait_are_told_when_the_store_cannot_end_their_task(engine_with: Any) -> None:
     errors: dict[str, list[Exception]] = {"end": [Unavailable("no room")]}
     async with engine_with(Agent("t", echo), errors=errors) as bench:
@@ -43,7 +55,7 @@ async def test_those_who_wait_are_told_when_the_store_cannot_end_their_task(engi
         assert (await bench.settled(admitted))["state"] == "completed"
 
 
-@pytest.mark.parametrize("operation", ["claim", "begin", "history", "find", "end"])
+@pytest.mark.parametrize("operation", ["start", "claim", "begin", "history", "find", "end"])
 async def test_a_failure_that_nobody_foresaw_fails_the_task_and_not_its_session(
     engine_with: Any, gate: Any, operation: str
 ) -> None:
@@ -54,11 +66,13 @@ async def test_a_failure_that_nobody_foresaw_fails_the_task_and_not_its_session(
             await turn.artifact("a", Part(text="x" * 100), append=True)
         return "done"
 
-    async with engine_with(Agent("t", puts_out), gates=[gate(lambda: True)], errors=errors) as bench:
+    gates = [] if operation == "start" else [gate(lambda: True)]
+    async with engine_with(Agent("t", puts_out), gates=gates, errors=errors) as bench:
         with anyio.fail_after(20):
             task = await bench.ask("1", context_id="c")
             assert (task["state"], "a bug" in str(task)) == ("failed", False)
             assert (await bench.ask("2", context_id="c"))["state"] == "completed"
+    assert not any(errors.values())
 
 
 async def test_what_an_agent_says_into_a_full_store_fails_its_task_clearly(engine_with: Any) -> None:

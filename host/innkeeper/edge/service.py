@@ -102,9 +102,12 @@ class Service:
         require_input_modes(call.tenant.agent, request.message.parts)
         submission = _submission(call, incoming, await self._inline_push(call, request, may_lack=False))
         admitted = await self._engine.submit(call.tenant, call.caller, submission)
-        if not incoming.return_immediately:
-            await self._engine.until_settled(admitted.task.id)
-        view = await self._view(call, admitted.task.id, incoming.history_length)
+        task_id = admitted.task.id
+        settled = None if incoming.return_immediately else await self._engine.until_settled(task_id)
+        if settled is None:
+            view = await self._view(call, task_id, incoming.history_length)
+        else:
+            view = _with_history(settled, incoming.history_length)
         return b'{"task":%b}' % task_json(view)
 
     async def stream(self, call: Call, request: pb.SendMessageRequest) -> Stream:
@@ -246,6 +249,13 @@ def _submission(call: Call, incoming: Incoming, push: PushConfig | None) -> Subm
         extensions=call.extensions,
         activated=lambda uri: call.activated.update({uri: None}),
     )
+
+
+def _with_history(view: TaskView, length: int | None) -> TaskView:
+    """Return the task with the last messages of its history, so many of them, or all."""
+    if length is None or len(view.history) <= length:
+        return view
+    return replace(view, history=view.history[-length:] if length else ())
 
 
 def _require_streaming(call: Call) -> None:

@@ -3,9 +3,12 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.contract.message import JSON, Message, Part
+
+if TYPE_CHECKING:
+    from innkeeper.ports.store import TaskView
 
 
 class State(StrEnum):
@@ -84,7 +87,8 @@ class Source:
 class Committed:
     """An event on disk: the task it belongs to, its number there (from 1, without gaps), and what streams send.
 
-    ``source`` is there when the event is told after its commit, not when it is read again from the log.
+    ``source`` is there when the event is told after its commit, not when it is read again from the log; so is
+    ``whole``, the task as it can be read now, where whoever wrote the event knew.
     """
 
     task_id: str
@@ -92,6 +96,7 @@ class Committed:
     body: bytes
     state: State | None
     source: Source | None = field(default=None, compare=False)
+    whole: "TaskView | None" = field(default=None, compare=False, repr=False)
 
 
 def committed_from_event(task_id: str, seq: int, event: Event, *, tenant: str, session_id: str) -> Committed:

@@ -123,11 +123,13 @@ class Ending:
     """How a turn ends.
 
     ``event`` gives the event for the case that another accepted turn of the task waits (True) or not (False); None
-    writes none. ``artifacts`` is the folded JSON array to keep with the task, None to leave it as it is.
+    writes none. ``artifacts`` is the folded JSON array to keep with the task, None to leave it as it is. ``whole`` is
+    the task as it can be read once no other turn waits, but for ``seq``, where that is known: it goes with the event.
     """
 
     event: Callable[[bool], Event | None]
     artifacts: bytes | None = None
+    whole: TaskView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,13 @@ class Store(Protocol):
         """Begin an attempt, attempt + 1 and a lease for ``holder``, and answer what has been chosen for its session.
 
         None if the turn was withdrawn meanwhile, or another turn of its session is out.
+        """
+        ...
+
+    def start(self, turn: TurnRecord, holder: str, event: Event) -> Awaitable[Choice | None]:
+        """Claim a turn and let it run, in one step: what ``claim`` and ``begin`` do where nothing is asked in between.
+
+        None, and nothing written, if the turn was withdrawn meanwhile, or another turn of its session is out.
         """
         ...
 

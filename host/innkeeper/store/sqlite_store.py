@@ -40,6 +40,10 @@ class SqliteStore:
         """Begin an attempt."""
         return self._writer.submit(lambda connection: turn_writes.claim(connection, turn, holder))
 
+    def start(self, turn: TurnRecord, holder: str, event: Event) -> Awaitable[Choice | None]:
+        """Claim a turn and let it run."""
+        return self._writer.submit(lambda connection: turn_writes.start(connection, turn, holder, event))
+
     async def begun_before(self, turn: TurnRecord) -> bool:
         """Tell whether an earlier turn of the session has begun to run."""
         return await self._readers.read(lambda connection: turn_writes.begun_before(connection, turn))

@@ -1,9 +1,11 @@
 """What a turn writes while it runs; each step is fenced by the turn, its attempt and its state in one statement."""
 
 import sqlite3
+from dataclasses import replace
+from typing import Final
 
 from innkeeper.ports.events import Event, committed_from_event
-from innkeeper.ports.store import Choice, Ending, TurnRecord
+from innkeeper.ports.store import Choice, Ending, TaskView, TurnRecord
 from innkeeper.store import steering
 from innkeeper.store.event_log import TO_CLAIMED, TO_OUT, TO_UNFINISHED, append_to_turn, apply_status
 from innkeeper.store.writer import Written
@@ -11,17 +13,36 @@ from innkeeper.store.writer import Written
 _REFUSED = Written(False)
 
 
+_OUT: Final = """
+UPDATE turns SET state = ?, gated = gated OR ?, attempt = attempt + 1, holder = ? WHERE id = ? AND state = 'queued'
+AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session = turns.session AND t.state IN ('claimed', 'running'))
+RETURNING attempt
+"""
+
+
 def claim(connection: sqlite3.Connection, turn: TurnRecord, holder: str) -> Written[Choice | None]:
     """Begin an attempt of a queued turn, while no other turn of its session is out."""
-    changed = connection.execute(
-        "UPDATE turns SET state = 'claimed', attempt = attempt + 1, holder = ? WHERE id = ? AND state = 'queued'"
-        " AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session = turns.session AND t.state IN ('claimed', 'running'))",
-        (holder, turn.id),
-    )
-    if changed.rowcount != 1:
+    row = connection.execute(_OUT, ("claimed", False, holder, turn.id)).fetchone()
+    return Written(None if row is None else _choice(connection, turn))
+
+
+def start(connection: sqlite3.Connection, turn: TurnRecord, holder: str, event: Event) -> Written[Choice | None]:
+    """Begin an attempt of a queued turn and let it run at once."""
+    row = connection.execute(_OUT, ("running", True, holder, turn.id)).fetchone()
+    if row is None:
         return Written(None)
+    (attempt,) = row
+    logged = append_to_turn(connection, TO_OUT, turn.id, attempt, event)
+    if logged is None:  # a task that has ended has withdrawn its turns
+        raise RuntimeError(f"turn {turn.id} was queued, and its task has ended")
+    apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
+    told = committed_from_event(turn.task_id, logged[1], event, tenant=turn.tenant, session_id=turn.session_id)
+    return Written(_choice(connection, turn), (told,))
+
+
+def _choice(connection: sqlite3.Connection, turn: TurnRecord) -> Choice:
     row = connection.execute("SELECT preset, model, provider FROM sessions WHERE id = ?", (turn.session_id,)).fetchone()
-    return Written(Choice(*row))
+    return Choice(*row)
 
 
 def begun_before(connection: sqlite3.Connection, turn: TurnRecord) -> bool:
@@ -62,7 +83,8 @@ def append(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, event
 
 def end(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, ending: Ending) -> Written[bool]:
     """End the attempt and its turn, with the event that fits."""
-    event = ending.event(_more_waits(connection, turn))
+    more = _more_waits(connection, turn)
+    event = ending.event(more)
     if event is None:
         return Written(_end_turn(connection, turn, attempt, ending))
     logged = append_to_turn(connection, TO_UNFINISHED, turn.id, attempt, event)
@@ -70,7 +92,7 @@ def end(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, ending: 
         return _REFUSED
     _end_turn(connection, turn, attempt, ending)
     apply_status(connection, logged, event, turn=turn.id, attempt=attempt)
-    return _written(turn, logged[1], event)
+    return _written(turn, logged[1], event, None if more else ending.whole)
 
 
 def steps(connection: sqlite3.Connection, turn: TurnRecord) -> dict[str, str]:
@@ -124,6 +146,8 @@ def _end_turn(connection: sqlite3.Connection, turn: TurnRecord, attempt: int, en
     return row is not None
 
 
-def _written(turn: TurnRecord, seq: int, event: Event) -> Written[bool]:
+def _written(turn: TurnRecord, seq: int, event: Event, whole: TaskView | None = None) -> Written[bool]:
     told = committed_from_event(turn.task_id, seq, event, tenant=turn.tenant, session_id=turn.session_id)
+    if whole is not None:
+        told = replace(told, whole=replace(whole, task=replace(whole.task, seq=seq)))
     return Written(True, (told,))

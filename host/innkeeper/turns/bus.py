@@ -8,6 +8,7 @@ from typing import Final, Self
 
 from innkeeper.contract.errors import Unavailable
 from innkeeper.ports.events import SETTLED, TERMINAL, Committed, State
+from innkeeper.ports.store import TaskView
 
 TAIL: Final = 1024
 """How many events a watch holds in memory; a slower reader catches up from the log instead."""
@@ -123,7 +124,7 @@ class Bus:
     def __init__(self, read_log: ReadLog) -> None:
         self.read_log = read_log
         self._watches: dict[str, list[Watch]] = {}
-        self._waiters: dict[str, list[asyncio.Future[None]]] = {}
+        self._waiters: dict[str, list[asyncio.Future[TaskView | None]]] = {}
         self._closed = False
 
     @property
@@ -137,7 +138,7 @@ class Bus:
             for watch in self._watches.get(committed.task_id, ()):
                 watch.push(committed)
         if committed.state in SETTLED:
-            self._wake(committed.task_id)
+            self._wake(committed.task_id, committed.whole)
 
     def watch(self, task_id: str, *, from_start: bool = False, lasting: bool = False) -> Watch:
         """Open a watch: it gets every event of the task that is published from now on."""
@@ -156,18 +157,18 @@ class Bus:
         if not watches:
             self._watches.pop(watch.task_id, None)
 
-    async def until_settled(self, task_id: str) -> None:
-        """Wait until the task settles or has no accepted turn left.
+    async def until_settled(self, task_id: str) -> TaskView | None:
+        """Wait until the task settles or has no accepted turn left; answer it as it stands then, where that is known.
 
         Raises:
             Unavailable: the host stops.
         """
         if self._closed:
             raise _stopping()
-        waiter = asyncio.get_running_loop().create_future()
+        waiter: asyncio.Future[TaskView | None] = asyncio.get_running_loop().create_future()
         self._waiters.setdefault(task_id, []).append(waiter)
         try:
-            await waiter
+            return await waiter
         finally:
             waiters = self._waiters.get(task_id)
             if waiters and waiter in waiters:
@@ -196,10 +197,10 @@ class Bus:
         for task_id in {*self._watches, *self._waiters}:
             self.refuse(task_id, _stopping())
 
-    def _wake(self, task_id: str) -> None:
+    def _wake(self, task_id: str, whole: TaskView | None = None) -> None:
         for waiter in self._waiters.pop(task_id, ()):
             if not waiter.done():
-                waiter.set_result(None)
+                waiter.set_result(whole)
 
 
 def _stopping() -> Unavailable:

@@ -6,7 +6,7 @@ from typing import Final
 from innkeeper.contract.message import Message, Part
 from innkeeper.ports.events import INTERRUPTED, Event, State, Status
 from innkeeper.ports.running import Outcome
-from innkeeper.ports.store import Ending, TurnRecord
+from innkeeper.ports.store import Ending, TaskRecord, TaskView, TurnRecord
 from innkeeper.turns.means import Means
 from innkeeper.turns.names import Names
 from innkeeper.turns.outlet import status_event
@@ -27,6 +27,24 @@ def closing(means: Means, record: TurnRecord, outcome: Outcome, *, more: bool) -
         message = Message(message_id, "agent", outcome.parts, means.world.datetime_from_us(now))
     state = State.WORKING if more else outcome.state
     return status_event(means.codec, Status(state, now, message), record, keep=True)
+
+
+def whole_task(record: TurnRecord, last: Event, artifacts: bytes | None) -> TaskView | None:
+    """Return the task of one turn as its last event leaves it; its number is not known yet."""
+    if last.state is None:
+        return None
+    task = TaskRecord(
+        id=record.task_id,
+        tenant=record.tenant,
+        caller_key=record.caller.key,
+        session_id=record.session_id,
+        context_id=record.context_id,
+        state=last.state,
+        status=last.status,
+        status_at_us=last.at_us,
+        seq=0,
+    )
+    return TaskView(task, (record.message,), artifacts or b"[]")
 
 
 def interrupted(means: Means, record: TurnRecord) -> Ending:

@@ -16,7 +16,7 @@ from innkeeper.contract.errors import TaskNotFound, Unavailable
 from innkeeper.contract.session import Session
 from innkeeper.ports.events import Committed, Event, State, Status
 from innkeeper.ports.running import Runner
-from innkeeper.ports.store import Admission, Admitted, OwnTasks, TurnRecord
+from innkeeper.ports.store import Admission, Admitted, OwnTasks, TaskView, TurnRecord
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.bus import Bus, Watch
 from innkeeper.turns.endings import interrupted
@@ -162,14 +162,13 @@ class Engine:
             watches[-1].finish()
         return admitted, watches[-1]
 
-    async def until_settled(self, task_id: str) -> None:
-        """Wait until the task settles or has no accepted turn left.
+    async def until_settled(self, task_id: str) -> TaskView | None:
+        """Wait until the task settles or has no accepted turn left; answer it as it stands then, where that is known.
 
         Raises:
             Unavailable: the host stops first.
         """
-        if task_id in self._live:
-            await self._bus.until_settled(task_id)
+        return await self._bus.until_settled(task_id) if task_id in self._live else None
 
     def watch(self, task_id: str) -> Watch:
         """Watch a task from here on until it ends, also while it waits for its caller."""

@@ -18,7 +18,7 @@ from innkeeper.registry.fanout import HookFailed
 from innkeeper.registry.foreign import Foreign
 from innkeeper.registry.tenants import Tenant
 from innkeeper.turns.building import build_turn
-from innkeeper.turns.endings import closing, failed, timed_out
+from innkeeper.turns.endings import closing, failed, timed_out, whole_task
 from innkeeper.turns.means import Means
 from innkeeper.turns.mute import Mute
 from innkeeper.turns.outlet import TurnOutlet, status_event
@@ -95,9 +95,7 @@ class Run:
             return
         gated = self.record.gated or not self._plugins.have_gates
         if gated and overrides is None:
-            # Both are queued before either is awaited: one commit carries them.
-            choice, begun = await self._patience.stored(lambda: asyncio.gather(self._claim(), self._begin()))
-            if begun and choice is not None:
+            if choice := await self._patience.stored(self._start):
                 await self._handle(self._turn(self._outlet, choice))
         elif choice := await self._patience.stored(self._claim):
             await self._choose(choice, overrides, gated=gated)
@@ -124,8 +122,13 @@ class Run:
         return self._means.store.claim(self.record, self._means.holder)
 
     def _begin(self) -> Awaitable[bool]:
-        working = status_event(self._means.codec, Status(State.WORKING, self._means.world.now_us()), self.record)
-        return self._means.store.begin(self.record, self._attempt, working, self._chosen)
+        return self._means.store.begin(self.record, self._attempt, self._working(), self._chosen)
+
+    def _start(self) -> Awaitable[Choice | None]:
+        return self._means.store.start(self.record, self._means.holder, self._working())
+
+    def _working(self) -> Event:
+        return status_event(self._means.codec, Status(State.WORKING, self._means.world.now_us()), self.record)
 
     async def _judge(self, choice: Choice) -> None:
         turn = self._turn(Mute(), choice)
@@ -256,8 +259,12 @@ class Run:
             outcome = self._failed("what it said cannot be sent", error)
             last = closing(self._means, self.record, outcome, more=False)
         artifacts = await self._artifacts()
+        knows_all = self._outlet.pieces is not None and not self._tenant.agent.steers
+        whole = whole_task(self.record, last, artifacts) if knows_all and last is not None else None
         await self._end(
-            Ending(lambda more: closing(self._means, self.record, outcome, more=True) if more else last, artifacts)
+            Ending(
+                lambda more: closing(self._means, self.record, outcome, more=True) if more else last, artifacts, whole
+            )
         )
 
     def _closing(self, outcome: Outcome) -> Ending:
