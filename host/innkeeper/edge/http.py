@@ -1,5 +1,6 @@
 """One HTTP request and its answer, over ASGI."""
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from dataclasses import dataclass
@@ -88,6 +89,10 @@ def refusal(status: int, message: str, headers: RawHeaders = ()) -> Refusal:
     return Refusal(Reply(status, status_json(status, name, message or HTTPStatus(status).phrase), headers))
 
 
+def _too_long(limit: int) -> Refusal:
+    return refusal(413, f"The body must not be longer than {limit} bytes")
+
+
 def unavailable(message: str, retry_after: int) -> Refusal:
     """Make the refusal of an overloaded or stopping host; ``retry_after`` is in seconds."""
     return refusal(503, message, ((b"retry-after", str(retry_after).encode()),))
@@ -136,25 +141,25 @@ class Exchange:
             ClientGone: the client left.
         """
         limit, seconds = limits.body_bytes, limits.body_seconds
-        too_long = refusal(413, f"The body must not be longer than {limit} bytes")
         for declared in self.header(b"content-length"):
             if declared.isascii() and declared.isdigit() and (len(declared) > 18 or int(declared) > limit):
-                raise too_long
+                raise _too_long(limit)
         chunks: list[bytes] = []
         size = 0
-        with anyio.move_on_after(seconds):
-            while not self._body_read:
-                message = await self.receive()
-                if message["type"] == "http.disconnect":
-                    raise ClientGone
-                chunk: bytes = message.get("body", b"")
-                size += len(chunk)
-                self._body_read = not message.get("more_body", False)
-                if size > limit:
-                    raise too_long
-                chunks.append(chunk)
-        if not self._body_read:
-            raise refusal(408, f"The body did not arrive within {seconds:g} seconds")
+        try:
+            async with asyncio.timeout(seconds):
+                while not self._body_read:
+                    message = await self.receive()
+                    if message["type"] == "http.disconnect":
+                        raise ClientGone
+                    chunk: bytes = message.get("body", b"")
+                    size += len(chunk)
+                    self._body_read = not message.get("more_body", False)
+                    if size > limit:
+                        raise _too_long(limit)
+                    chunks.append(chunk)
+        except TimeoutError:
+            raise refusal(408, f"The body did not arrive within {seconds:g} seconds") from None
         return b"".join(chunks)
 
     async def reply(self, reply: Reply) -> None:

@@ -8,7 +8,6 @@ from datetime import timedelta
 from functools import partial
 
 import anyio
-from anyio.abc import TaskGroup
 
 from innkeeper.contract.agent import Agent
 from innkeeper.contract.caller import Caller
@@ -66,7 +65,8 @@ class Engine:
         self._runs: dict[int, Run] = {}
         self._activated: dict[int, Callable[[str], None]] = {}
         self._arriving: dict[str, int] = dict.fromkeys(tenants, 0)
-        self._tasks: TaskGroup | None = None
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._started = False
         self._idle = asyncio.Event()
         self._idle.set()
         self.stopping = False
@@ -84,8 +84,8 @@ class Engine:
     # --- start and stop -------------------------------------------------------------------------------------------
 
     async def start(self) -> None:
-        """Take up what a former run of the host left unfinished. Call ``close`` from the same task."""
-        self._tasks = await anyio.create_task_group().__aenter__()
+        """Take up what a former run of the host left unfinished."""
+        self._started = True
         for turn in await self._means.store.unfinished():
             tenant = self._tenants.get(turn.tenant)
             if tenant is None:
@@ -120,9 +120,8 @@ class Engine:
         hurry = asyncio.Event()
         hurry.set()
         await self.stop(timedelta(0), hurry)
-        if self._tasks is not None:
-            await self._tasks.__aexit__(None, None, None)
-            self._tasks = None
+        if self._tasks:
+            await asyncio.wait(self._tasks)
 
     # --- messages -------------------------------------------------------------------------------------------------
 
@@ -218,7 +217,7 @@ class Engine:
     # --- turns ----------------------------------------------------------------------------------------------------
 
     async def _admit(self, tenant: Tenant, admission: Admission, then: Callable[[Admitted], None]) -> Admitted:
-        if self.stopping or self._tasks is None:
+        if self.stopping or not self._started:
             raise Unavailable("The host is stopping")
         if self._lanes.waiting(tenant.id) + self._arriving[tenant.id] >= tenant.queue_per_tenant:
             raise Unavailable("Too many messages wait for this agent")
@@ -240,7 +239,7 @@ class Engine:
         self._go_on()
 
     def _go_on(self) -> None:
-        while not self.stopping and self._tasks is not None and (turn := self._lanes.take()):
+        while not self.stopping and self._started and (turn := self._lanes.take()):
             run = Run(
                 self._means,
                 self._tenants[turn.tenant],
@@ -252,7 +251,9 @@ class Engine:
             )
             self._runs[turn.id] = run
             self._idle.clear()
-            self._tasks.start_soon(self._execute, run, name=f"turn {turn.id} of {turn.tenant}")
+            task = asyncio.create_task(self._execute(run), name=f"turn {turn.id} of {turn.tenant}")
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     def _waiting_behind(self, turn: TurnRecord) -> Waiting | None:
         tenant = self._tenants[turn.tenant]
