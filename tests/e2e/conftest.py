@@ -19,6 +19,7 @@ DISTRIBUTIONS = sorted(
 
 TENANTS = """
 [tenants]
+asker = { use = [] }
 echo = { use = [] }
 executor = { use = [] }
 fails = { use = [] }

@@ -45,6 +45,23 @@ def test_call_goes_on_with_a_conversation(call):
     assert contexts - {None} == {"our-talk"}
 
 
+def test_call_answers_the_question_of_a_task(call):
+    asked = call("asker", "a ball")
+    assert (asked.returncode, asked.stdout) == (0, "[input-required] Which colour?\n")
+    waits, _, command = asked.stderr.rstrip().partition(": say it with ")
+    option, task_id = command.split()
+    assert (waits, option) == (f"task {task_id} waits for an answer", "--task")
+    answered = call("asker", "red", "--task", task_id)
+    assert (answered.returncode, answered.stdout, answered.stderr) == (0, "a ball: red\n", "")
+    ended = call("asker", "blue", "--task", task_id)
+    assert (ended.returncode, "has ended" in ended.stderr) == (1, True)
+
+
+def test_call_reaches_any_agent_by_its_url(host, plugins, tmp_path):
+    done = innkeeper("call", f"{host.url}/agents/hello", "Ada", plugins=plugins, cwd=tmp_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Hello, Ada\n", "")
+
+
 @pytest.mark.parametrize(("arguments", "words"), [(("nobody", "hi"), "nobody"), (("fails", "hi"), "failed")])
 def test_call_says_in_one_line_why_it_got_no_reply(call, arguments, words):
     done = call(*arguments)

@@ -2,11 +2,16 @@
 
 import asyncio
 import sys
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import click
 
 from innkeeper.cli.config import base_url_of, config_option, settings_from
+
+T = TypeVar("T")
 
 
 @click.command()
@@ -16,6 +21,7 @@ from innkeeper.cli.config import base_url_of, config_option, settings_from
 @config_option
 @click.option("--token", help="A bearer token for the host.")
 @click.option("--context", "context_id", metavar="ID", help="Go on with the conversation of this context id.")
+@click.option("--task", "task_id", metavar="ID", help="Answer the question of this task, or add to what it works on.")
 @click.option("--json", "as_json", is_flag=True, help="Print every response as a line of A2A JSON instead.")
 def call(
     agent: str,
@@ -25,18 +31,32 @@ def call(
     config: Path | None,
     token: str | None,
     context_id: str | None,
+    task_id: str | None,
     as_json: bool,
 ) -> None:
     """Send TEXT to AGENT and print the reply as it comes.
 
-    Progress goes to stderr. Exits with 1 when the agent cannot be reached, or its task fails.
+    AGENT is the id of one of the host's, or the URL of any A2A agent: below it is the agent's card. Progress goes to
+    stderr. Exits with 1 when the agent cannot be reached, or its task fails.
     """
-    url = url or base_url_of(settings_from(config))
-    agent_url = f"{url.rstrip('/')}/agents/{agent}"
-    sys.exit(asyncio.run(_converse(agent_url, text, token, context_id, as_json=as_json)))
+    if "://" in agent:
+        agent_url = agent.rstrip("/")
+    else:
+        agent_url = f"{(url or base_url_of(settings_from(config))).rstrip('/')}/agents/{agent}"
+    said = Said(text, context_id=context_id or "", task_id=task_id or "")
+    sys.exit(asyncio.run(_converse(agent_url, said, token, as_json=as_json)))
 
 
-async def _converse(url: str, text: str, token: str | None, context_id: str | None, *, as_json: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What is said, and to what it belongs; empty where to nothing."""
+
+    text: str
+    context_id: str
+    task_id: str
+
+
+async def _converse(url: str, said: Said, token: str | None, *, as_json: bool) -> int:
     """Return the exit code."""
     from innkeeper.edge.client import CallFailed, Transcript, find_state, find_task_id, json_line
     from innkeeper.edge.client import call as send
@@ -45,10 +65,11 @@ async def _converse(url: str, text: str, token: str | None, context_id: str | No
     replied = INTERRUPTED | {State.COMPLETED}
     transcript = Transcript()
     state: State | None = None
-    task_id = ""
+    task_id = said.task_id
     silent = True
     try:
-        async for update in send(url, text, token=token, context_id=context_id):
+        updates = send(url, said.text, token=token, context_id=said.context_id or None, task_id=said.task_id or None)
+        async for update in _new_ones(updates) if said.task_id and not as_json else updates:
             told = find_state(update)
             state = told or state
             task_id = find_task_id(update) or task_id
@@ -63,6 +84,19 @@ async def _converse(url: str, text: str, token: str | None, context_id: str | No
         return 1
     if state not in replied | TERMINAL:
         click.echo(f"{url}: the answer ended before the task did; the host goes on with task {task_id}", err=True)
+    elif state in INTERRUPTED and not as_json:
+        click.echo(f"task {task_id} waits for an answer: say it with --task {task_id}", err=True)
     elif silent and not as_json:
         click.echo(f"{url}: task {task_id} is {state}, without a word", err=True)
     return 0 if state in replied else 1
+
+
+async def _new_ones(updates: AsyncIterator[T]) -> AsyncIterator[T]:
+    """Leave out how a task stood before: the first update, unless it is the only one, which is the answer."""
+    first = await anext(updates, None)
+    alone = True
+    async for update in updates:
+        alone = False
+        yield update
+    if alone and first is not None:
+        yield first

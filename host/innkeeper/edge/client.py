@@ -30,18 +30,23 @@ class CallFailed(InnkeeperError):
 
 
 async def call(
-    url: str, text: str, *, token: str | None = None, context_id: str | None = None
+    url: str, text: str, *, token: str | None = None, context_id: str | None = None, task_id: str | None = None
 ) -> AsyncIterator[a2a_pb2.StreamResponse]:
     """Send one message to the agent whose card is at ``{url}/.well-known/agent-card.json`` and yield its updates.
 
-    An agent that does not stream yields its task once. ``token`` goes to the origin of ``url`` only, wherever the
-    card points to. A caller that does not read to the end closes the iterator.
+    An agent that does not stream yields its task once. ``task_id`` is the task that the message answers or adds to.
+    ``token`` goes to the origin of ``url`` only, wherever the card points to. A caller that does not read to the end
+    closes the iterator.
 
     Raises:
         CallFailed: the agent cannot be reached, or refuses.
     """
     message = a2a_pb2.Message(
-        message_id=str(uuid4()), role=a2a_pb2.ROLE_USER, parts=[a2a_pb2.Part(text=text)], context_id=context_id or ""
+        message_id=str(uuid4()),
+        role=a2a_pb2.ROLE_USER,
+        parts=[a2a_pb2.Part(text=text)],
+        context_id=context_id or "",
+        task_id=task_id or "",
     )
     with _sentences(url):
         auth = _BearerAtOrigin(url, token) if token else None
