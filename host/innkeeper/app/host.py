@@ -11,7 +11,7 @@ from types import MappingProxyType
 from innkeeper.app.doors import Entrance, entrance_from_settings, scheme_from_settings
 from innkeeper.app.inspection import surroundings_of
 from innkeeper.app.key_file import follow_key_file
-from innkeeper.app.pages import create_pages
+from innkeeper.app.pages import Pages
 from innkeeper.app.push import push_from_settings
 from innkeeper.app.web_apps import WebApps
 from innkeeper.contract.errors import StartFault
@@ -23,6 +23,7 @@ from innkeeper.edge.executor import runner_from_agent
 from innkeeper.edge.keys import SigningKeys, key_from_json, load_key_file, load_or_create_key_file
 from innkeeper.edge.push import Push
 from innkeeper.edge.resolving import system_resolver
+from innkeeper.edge.routes import Served
 from innkeeper.edge.service import Service
 from innkeeper.edge.wire import WireCodec
 from innkeeper.ports.clock import World
@@ -50,7 +51,7 @@ class Host:
     and ids come from. In safe mode no plugin is loaded; otherwise those of ``entry_points``, by default those on the
     path. ``listen`` is told of every committed event, ``door`` is instead of the one that the settings ask for,
     ``resolver`` instead of the system's; ``secrets`` hears of those of plugins. ``start`` and ``stop`` must be called
-    from the same task.
+    from the same task. Once it is started, ``routes`` is everything that it answers.
     """
 
     def __init__(
@@ -89,6 +90,7 @@ class Host:
         self.registry: Registry | None = None
         self.tenants: Mapping[str, Tenant] = MappingProxyType({})
         self.watchdog: Watchdog | None = None
+        self.routes: frozenset[Served] = frozenset()
 
     @property
     def state(self) -> str:
@@ -196,7 +198,9 @@ class Host:
         if len(tenants) < len(registry.tenants):
             cards = self._cards(keys, tenants)
         engine = self._made_engine(store, registry.strays, tenants)
-        self._edge = self._made_edge(Service(engine, cards, push), cards, tenants, entrance, self._web_apps)
+        pages = Pages(lambda: self.state, self._listing, self._web_apps)
+        edge = self._made_edge(Service(engine, cards, push), cards, tenants, entrance, pages)
+        self._edge, self.routes = edge, edge.routes | pages.routes
         self._resources.push_async_callback(engine.close)
         self._store, self._engine, self.registry = store, engine, registry
         await engine.start()
@@ -264,7 +268,7 @@ class Host:
         return {} if self.registry is None else listing(self.registry, self._settings, self.tenants)
 
     def _made_edge(
-        self, service: Service, cards: Cards, tenants: Mapping[str, Tenant], entrance: Entrance, web_apps: WebApps
+        self, service: Service, cards: Cards, tenants: Mapping[str, Tenant], entrance: Entrance, pages: Pages
     ) -> EdgeApp:
         host, auth = self._settings.host, self._settings.auth
         is_open = auth.mode == "open"
@@ -279,7 +283,7 @@ class Host:
                 self._base_url, (*host.bind, *self._bound), host.allowed_hosts, host.allowed_origins
             ),
             limits=self._limits,
-            inner=create_pages(lambda: self.state, self._listing, web_apps),
+            inner=pages,
             sole_tenant=next(iter(tenants)) if is_open and len(tenants) == 1 else None,
             public_tenant_cards=is_open if auth.public_tenant_cards is None else auth.public_tenant_cards,
         )

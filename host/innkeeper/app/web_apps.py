@@ -11,7 +11,7 @@ import anyio
 from innkeeper.app.visits import PARTING_SECONDS, Visit
 from innkeeper.app.web_app_lifespan import WebAppLifespan
 from innkeeper.contract.hooks import HOOKS
-from innkeeper.edge.app import GUARDED_PREFIX
+from innkeeper.edge.app import GUARDED_PREFIX, READING
 from innkeeper.edge.faults import NewId, fresh_id
 from innkeeper.edge.http import (
     ClientGone,
@@ -41,8 +41,6 @@ LINGER_SECONDS: Final = 5.0
 
 ASGI_VERSIONS: Final = {"version": "3.0", "spec_version": "2.4"}
 """From 2.4 on, sending raises an ``OSError`` when nobody listens."""
-
-READING: Final = ("GET", "HEAD")
 
 
 @final
@@ -74,6 +72,11 @@ class WebApps:
             )
             for name, app in registry.web_apps.items()
         }
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The plugins that have an app which is served."""
+        return tuple(name for name in self._registry.web_apps if not self._registry.blames.barred(name))
 
     async def __aenter__(self) -> Self:
         """Start the apps, all at the same time."""
@@ -108,7 +111,7 @@ class WebApps:
 
     async def _answer(self, exchange: Exchange) -> None:
         name, slash, _ = exchange.path.removeprefix(GUARDED_PREFIX).partition("/")
-        if name not in self._registry.web_apps or self._registry.blames.barred(name):
+        if name not in self.names:
             raise refusal(404, "")
         if not slash:
             await exchange.reply(_to_the_folder(exchange))

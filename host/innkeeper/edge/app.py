@@ -1,10 +1,7 @@
 """The wire as one ASGI app: what it owns it answers, everything else goes on to the app within."""
 
-import re
-from collections.abc import Awaitable, Callable, Iterable, Mapping
-from functools import partial
-from typing import Final, TypeAlias
-from urllib.parse import unquote
+from collections.abc import Iterable
+from typing import Final
 
 from innkeeper.edge.cards import Cards
 from innkeeper.edge.door import Admission, Door
@@ -25,27 +22,26 @@ from innkeeper.edge.http import (
     refusal,
 )
 from innkeeper.edge.jsonrpc import JsonRpc
-from innkeeper.edge.rest import Rest, Route, find_route
+from innkeeper.edge.rest import Rest, Route
+from innkeeper.edge.routes import Methods, Routes, Served, reading
 from innkeeper.edge.service import Service
 
 STATUS_PATHS: Final = frozenset({"/healthz", "/readyz"})
 """Served under any name: probes come with whatever Host they have, and get a status and nothing else."""
 
-GUARDED_PATH: Final = "/plugins.json"
+HOST_PATHS: Final = frozenset({"/plugins.json"})
+"""What the app within has to be read of the host as a whole: for operators only."""
+
 GUARDED_PREFIX: Final = "/plugins/"
 """What the app within serves to those only whom the door admits."""
+
+READING: Final = ("GET", "HEAD")
 
 CARD_CACHE: Final = "public, max-age=300"
 PRIVATE_CARD_CACHE: Final = "private, no-store"
 KEYS_CACHE: Final = "public, max-age=3600"
 
 __all__ = ["ASGI", "EdgeApp", "Limits", "Origins", "Receive", "Scope", "Send", "origins_from_urls"]
-
-_AGENT_PATH: Final = re.compile(r"/agents/(?P<tenant>[^/:]+)(?P<rest>(?:/[^/]+)*/?)")
-"""Of a path as it was sent. No tenant has a colon in its name: that is a path which names none."""
-
-Handler: TypeAlias = Callable[[Exchange, str | None], Awaitable[None]]
-Methods: TypeAlias = Mapping[str, Handler]
 
 
 class EdgeApp:
@@ -79,7 +75,6 @@ class EdgeApp:
         self._door = door
         self._pages_door = pages_door or door
         self._tenants = tuple(tenants)
-        self._sole_tenant = sole_tenant
         self._origins = origins
         self._rpc = JsonRpc(service, limits, new_id=new_id, sole_tenant=sole_tenant, unversioned=unversioned)
         self._rest = Rest(service, limits, new_id=new_id, unversioned=unversioned)
@@ -87,17 +82,26 @@ class EdgeApp:
         self._public_tenant_cards = public_tenant_cards
         self._inner = inner or _nothing_else
         rpc_methods: Methods = {"POST": self._post_rpc}
-        self._paths: Mapping[str, Methods] = {
-            "/.well-known/agent-card.json": _reading(self._get_stub_card),
-            "/.well-known/jwks.json": _reading(self._get_keys),
-            "/a2a": rpc_methods,
-            "/a2a/": rpc_methods,
-        }
-        self._agent_paths: Mapping[str, Methods] = {
-            "": rpc_methods,
-            "/": rpc_methods,
-            "/.well-known/agent-card.json": _reading(self._get_tenant_card),
-        }
+        self._routes = Routes(
+            {
+                "/.well-known/agent-card.json": reading(self._get_stub_card),
+                "/.well-known/jwks.json": reading(self._get_keys),
+                "/a2a": rpc_methods,
+                "/a2a/": rpc_methods,
+            },
+            {
+                "": rpc_methods,
+                "/": rpc_methods,
+                "/.well-known/agent-card.json": reading(self._get_tenant_card),
+            },
+            self._call_rest,
+            sole_tenant,
+        )
+
+    @property
+    def routes(self) -> frozenset[Served]:
+        """Everything that is answered here, and not by the app within."""
+        return frozenset(self._routes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one HTTP request. WebSockets are turned away; no other scope is taken.
@@ -120,7 +124,7 @@ class EdgeApp:
     async def _http(self, exchange: Exchange) -> None:
         try:
             self._origins.check(exchange)
-            methods, tenant = self._route(exchange)
+            methods, tenant = self._routes.find(exchange)
             if methods is not None:
                 await self._own(exchange, methods, tenant)
                 return
@@ -132,8 +136,11 @@ class EdgeApp:
 
     async def _admitted(self, exchange: Exchange) -> Scope:
         """Return the scope for the app within, with the caller in it."""
+        of_the_host = exchange.path in HOST_PATHS
+        if of_the_host and exchange.method not in READING:
+            raise refusal(405, "", allow(dict.fromkeys(READING)))
         admission = await self._pages_door.admit(exchange)
-        if exchange.path == GUARDED_PATH and not admission.operator:
+        if of_the_host and not admission.operator:
             raise refusal(403, "This is for operators")
         tenants = tuple(filter(admission.reaches, self._tenants))
         return {**exchange.scope, "innkeeper.caller": admission.caller, "innkeeper.tenants": tenants}
@@ -160,33 +167,6 @@ class EdgeApp:
                 raise
             raise refusal(500, answerable(error, self._new_id).message) from None
 
-    def _route(self, exchange: Exchange) -> tuple[Methods | None, str | None]:
-        """Find the methods of a path and the tenant in it; no methods means that the path is not ours.
-
-        Raises:
-            Refusal: 404, it is ours and there is nothing.
-        """
-        if methods := self._paths.get(exchange.path):
-            return methods, None
-        if not exchange.path.startswith("/agents/"):
-            return None, None
-        match = _AGENT_PATH.fullmatch(exchange.encoded_path)
-        methods = dict(self._unnamed_methods(exchange))
-        if match:
-            methods |= self._agent_paths.get(match["rest"]) or self._rest_methods(match["rest"])
-        if not methods:
-            raise refusal(404, "")
-        return methods, unquote(match["tenant"]) if match else None
-
-    def _unnamed_methods(self, exchange: Exchange) -> Methods:
-        """Find the methods of a REST path that names no tenant, where there is only one. A path that names one wins."""
-        path = exchange.encoded_path.removeprefix("/agents")
-        return self._rest_methods(path, self._sole_tenant) if self._sole_tenant is not None else {}
-
-    def _rest_methods(self, path: str, unnamed: str | None = None) -> Methods:
-        route = find_route(path.removesuffix("/"))
-        return {} if route is None else dict.fromkeys(route.methods, partial(self._call_rest, route, unnamed))
-
     async def _call_rest(self, route: Route, unnamed: str | None, exchange: Exchange, named: str | None) -> None:
         tenant = unnamed or named
         await self._rest.answer(exchange, await self._admit(exchange, tenant), tenant or "", route)
@@ -211,11 +191,7 @@ class EdgeApp:
 
 
 def _is_guarded(path: str) -> bool:
-    return path == GUARDED_PATH or path.startswith(GUARDED_PREFIX)
-
-
-def _reading(handler: Handler) -> Methods:
-    return {"GET": handler, "HEAD": handler}
+    return path in HOST_PATHS or path.startswith(GUARDED_PREFIX)
 
 
 async def _nothing_else(scope: Scope, receive: Receive, send: Send) -> None:

@@ -155,8 +155,9 @@ def _pattern(template: str) -> re.Pattern[str]:
     return re.compile(re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", template))
 
 
-def _with_head(methods: Mapping[str, str]) -> Mapping[str, str]:
+def with_head(methods: Mapping[str, str]) -> Mapping[str, str]:
+    """Add HEAD where there is a GET (RFC 9110 §9.3.2)."""
     return {**methods, "HEAD": methods["GET"]} if "GET" in methods else methods
 
 
-_PATTERNS: Final = tuple((_pattern(template), _with_head(methods)) for template, methods in ROUTES.items())
+_PATTERNS: Final = tuple((_pattern(template), with_head(methods)) for template, methods in ROUTES.items())
