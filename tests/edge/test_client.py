@@ -11,7 +11,7 @@ import pytest
 from a2a.types import a2a_pb2 as pb
 from google.protobuf.json_format import ParseDict
 
-from innkeeper.edge.client import CallFailed, Transcript, call, find_state, json_line
+from innkeeper.edge.client import CallFailed, Transcript, call, find_state, json_line, without_snapshot
 from innkeeper.ports.events import State
 
 pytestmark = pytest.mark.anyio
@@ -206,6 +206,32 @@ async def test_where_nothing_listens_it_is_said_so() -> None:
 async def test_what_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(CallFailed):
         [update async for update in call(url, "hi", token="t")]
+
+
+SNAPSHOT = pb.StreamResponse(task=pb.Task(id="t1", status=pb.TaskStatus(state=pb.TASK_STATE_INPUT_REQUIRED)))
+WORKING = pb.StreamResponse(status_update=pb.TaskStatusUpdateEvent(status=pb.TaskStatus(state=pb.TASK_STATE_WORKING)))
+SAID = pb.StreamResponse(message=pb.Message(message_id="m1"))
+
+
+@pytest.mark.parametrize(
+    ("updates", "kept"),
+    [
+        ([], []),
+        ([SNAPSHOT], [SNAPSHOT]),
+        ([SNAPSHOT, WORKING], [WORKING]),
+        ([WORKING, WORKING], [WORKING, WORKING]),
+        ([WORKING, SNAPSHOT], [WORKING, SNAPSHOT]),
+        ([SAID], [SAID]),
+    ],
+)
+async def test_only_a_task_that_comes_before_the_rest_is_how_it_stood(
+    updates: list[pb.StreamResponse], kept: list[pb.StreamResponse]
+) -> None:
+    async def stream() -> AsyncIterator[pb.StreamResponse]:
+        for update in updates:
+            yield update
+
+    assert [update async for update in without_snapshot(stream())] == kept
 
 
 def test_an_update_is_one_line_of_json_whatever_it_says() -> None:

@@ -2,16 +2,12 @@
 
 import asyncio
 import sys
-from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
 import click
 
 from innkeeper.cli.config import base_url_of, config_option, settings_from
-
-T = TypeVar("T")
 
 
 @click.command()
@@ -58,7 +54,7 @@ class Said:
 
 async def _converse(url: str, said: Said, token: str | None, *, as_json: bool) -> int:
     """Return the exit code."""
-    from innkeeper.edge.client import CallFailed, Transcript, find_state, find_task_id, json_line
+    from innkeeper.edge.client import CallFailed, Transcript, find_state, find_task_id, json_line, without_snapshot
     from innkeeper.edge.client import call as send
     from innkeeper.ports.events import INTERRUPTED, TERMINAL, State
 
@@ -69,7 +65,7 @@ async def _converse(url: str, said: Said, token: str | None, *, as_json: bool) -
     silent = True
     try:
         updates = send(url, said.text, token=token, context_id=said.context_id or None, task_id=said.task_id or None)
-        async for update in _new_ones(updates) if said.task_id and not as_json else updates:
+        async for update in without_snapshot(updates) if said.task_id and not as_json else updates:
             told = find_state(update)
             state = told or state
             task_id = find_task_id(update) or task_id
@@ -89,14 +85,3 @@ async def _converse(url: str, said: Said, token: str | None, *, as_json: bool) -
     elif silent and not as_json:
         click.echo(f"{url}: task {task_id} is {state}, without a word", err=True)
     return 0 if state in replied else 1
-
-
-async def _new_ones(updates: AsyncIterator[T]) -> AsyncIterator[T]:
-    """Leave out how a task stood before: the first update, unless it is the only one, which is the answer."""
-    first = await anext(updates, None)
-    alone = True
-    async for update in updates:
-        alone = False
-        yield update
-    if alone and first is not None:
-        yield first

@@ -57,6 +57,21 @@ async def call(
                 yield update
 
 
+async def without_snapshot(updates: AsyncIterator[a2a_pb2.StreamResponse]) -> AsyncIterator[a2a_pb2.StreamResponse]:
+    """Leave out how a task stood before the message: a task that comes first, unless it comes alone as the answer."""
+    snapshot = None
+    first = True
+    async for update in updates:
+        if first and update.HasField("task"):
+            snapshot = update
+        else:
+            snapshot = None
+            yield update
+        first = False
+    if snapshot is not None:
+        yield snapshot
+
+
 def json_line(update: a2a_pb2.StreamResponse) -> str:
     """Write an update as one line of A2A JSON."""
     return json_bytes(json_format.MessageToDict(update)).decode()
